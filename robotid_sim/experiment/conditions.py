@@ -1,4 +1,4 @@
-"""Conditions: named, seeded parts of a scenario, sized by the robot; they can be combined."""
+"""Conditions: named, seeded parts of a scenario, scaled to the robot; they can be combined."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.registry import Registry
 
 NAME_JOINER = "+"
-"""Between the names of conditions that hold together, as in ``payload+sinusoidal``."""
+"""Separator between the names of combined conditions, as in ``payload+sinusoidal``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopSize:
-    """Sizes that scale the conditions."""
+    """Robot and run that scale conditions."""
 
     nominal: Robot
     peak: Float1D
@@ -41,25 +41,25 @@ class Condition(ABC):
     """One part of a scenario; a frozen dataclass of its options."""
 
     random: ClassVar[bool] = False
-    """Whether it is random: a deterministic run needs no repetition."""
+    """Whether it is random: other runs need no repetition."""
 
     @abstractmethod
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
-        """Return the scenario with this condition on top.
+        """Add this condition to a scenario.
 
         Parameters
         ----------
         scenario : Scenario
-            What acts on the robot without it.
+            The scenario without it.
         size : LoopSize
-            Nominal model, peak torques and duration that the condition is sized by.
+            Nominal model, peak torques and duration, which scale the condition.
         rng : numpy.random.Generator
-            For what is drawn.
+            Random generator.
 
         Returns
         -------
         scenario : Scenario
-            A new value.
+            The scenario with it.
         """
 
 
@@ -68,18 +68,18 @@ OPTION_RANGES = {
     **{"mass": (0.0, 1e5), "factor": (0.0, 1e3), "lost": (0.0, 0.99)},
     **{"revolute": (0.0, 10.0), "prismatic": (0.0, 10.0)},
 }
-"""Smallest and largest value of an option."""
+"""Smallest and largest value of an option; impacts at 1 kHz have no gap."""
 
 
 def _require_sizes(condition: Condition) -> None:
     """Raise `OptionError` if an option lies outside its range."""
     assert is_dataclass(condition)
     for option in fields(condition):
-        value, (least, most) = getattr(condition, option.name), OPTION_RANGES[option.name]
-        if value is not None and not least <= value <= most:
+        value, (lowest, highest) = getattr(condition, option.name), OPTION_RANGES[option.name]
+        if value is not None and not lowest <= value <= highest:
             raise OptionError(
-                f"{type(condition).__name__}: {option.name} must lie between {least:g} and "
-                f"{most:g}, got {value:g}"
+                f"{type(condition).__name__}: {option.name} must lie between {lowest:g} and "
+                f"{highest:g}, got {value:g}"
             )
 
 
@@ -89,7 +89,7 @@ class Undisturbed(Condition):
     """Only the drives act on the robot."""
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
-        """Return the scenario as it is."""
+        """Return the scenario unchanged."""
         del size, rng
         return scenario
 
@@ -97,7 +97,7 @@ class Undisturbed(Condition):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinusoidalTorque(Condition):
-    """Sinusoidal torque on every joint, a share of its peak torque, phases drawn.
+    """Sinusoidal torque on every joint, a share of its peak torque, with random phases.
 
     References
     ----------
@@ -125,7 +125,7 @@ class SinusoidalTorque(Condition):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantTorque(Condition):
-    """Constant torque on every joint, a share of its peak torque, signs drawn."""
+    """Constant torque on every joint, a share of its peak torque, with random signs."""
 
     random: ClassVar[bool] = True
     share: float = 0.2
@@ -144,7 +144,7 @@ class ConstantTorque(Condition):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpulsiveTorque(Condition):
-    """Torque impacts on all joints at once, times and signs drawn."""
+    """Impacts on all joints at once, with random times and signs."""
 
     random: ClassVar[bool] = True
     share: float = 1.0
@@ -152,7 +152,7 @@ class ImpulsiveTorque(Condition):
     rate: float = 0.5
     """Impacts per second; at least one per run."""
     width: float = 0.02
-    """Length of an impact [s]."""
+    """Duration of an impact [s]."""
 
     def __post_init__(self) -> None:
         _require_sizes(self)
@@ -162,14 +162,14 @@ class ImpulsiveTorque(Condition):
         count = max(1, round(self.rate * size.duration))
         times = np.sort(rng.uniform(0.0, max(size.duration - self.width, 0.0), count))
         signs = rng.choice([-1.0, 1.0], (count, size.peak.size))
-        blows = Impulses(times, self.share * size.peak * signs, self.width)
-        return replace(scenario, disturbances=(*scenario.disturbances, blows))
+        impulses = Impulses(times, self.share * size.peak * signs, self.width)
+        return replace(scenario, disturbances=(*scenario.disturbances, impulses))
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownPayload(Condition):
-    """A load at the tip that is unknown to all models."""
+    """A load at the tip that is in no model."""
 
     mass: float | None = None
     """Mass [kg]; by default 3 % of the moving mass."""
@@ -206,7 +206,7 @@ class FrictionChange(Condition):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensorFeedback(Condition):
-    """Noisy encoders in the loop, an observer makes the velocity."""
+    """Noisy encoders in the loop, with an observer of the velocity."""
 
     random: ClassVar[bool] = True
     revolute: float = 1e-4
@@ -218,7 +218,7 @@ class SensorFeedback(Condition):
         _require_sizes(self)
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
-        """Put the encoders into the loop; lost samples stay lost."""
+        """Add the encoders to the loop; lost samples are kept."""
         del size, rng
         lost = 0.0 if scenario.feedback is None else scenario.feedback.lost
         seen = Feedback(revolute=self.revolute, prismatic=self.prismatic, lost=lost)
@@ -228,17 +228,17 @@ class SensorFeedback(Condition):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostSamples(Condition):
-    """Encoder samples that do not arrive, an observer predicts across."""
+    """Lost encoder samples, which an observer bridges by prediction."""
 
     random: ClassVar[bool] = True
     lost: float = 0.1
-    """Probability of every sample."""
+    """Probability for every sample."""
 
     def __post_init__(self) -> None:
         _require_sizes(self)
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
-        """Drop samples of the scenario's encoders, or of perfect ones."""
+        """Lose samples of the encoders in the loop, or of ideal ones."""
         del size, rng
         seen = scenario.feedback or Feedback(revolute=0.0, prismatic=0.0)
         return replace(scenario, feedback=replace(seen, lost=self.lost))
@@ -275,7 +275,7 @@ CONDITIONS: Registry[Condition] = Registry(
 def compose(
     name: str, parts: Sequence[Condition], size: LoopSize, rng: np.random.Generator
 ) -> Scenario:
-    """Return the scenario in which all of `parts` hold."""
+    """Combine conditions to a scenario."""
     scenario = Scenario(name=name)
     for part in parts:
         scenario = part.add(scenario, size, rng)

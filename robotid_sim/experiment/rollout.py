@@ -1,6 +1,6 @@
-"""The loop: a controller drives the plant along a trajectory, and everything true is recorded.
+"""The loop: a controller drives the plant along a trajectory, with a record of the true motion.
 
-The virtual robot cell: the plant, the loop that drives it, and the sensors that see it.
+The virtual robot cell: the plant, its loop, and the sensors.
 """
 
 from collections.abc import Callable
@@ -45,11 +45,11 @@ def rollout(
     rng: np.random.Generator | None = None,
     progress: Callable[[str, float], None] = silent,
 ) -> Log:
-    """Drive the plant along a trajectory and return the clean log.
+    """Drive the plant along a trajectory and record the clean log.
 
-    The controller is fed the true state of the engine, or what an observer makes of encoder samples
-    if the scenario has sensors in the loop. The log holds the true positions, the commanded and the
-    applied torques; sensors corrupt it afterwards.
+    The controller has the true state of the engine, or that of an observer if the scenario has
+    sensors in the loop. The log has the true positions, the commanded and the applied torques; the
+    sensors of the cell are applied afterwards.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def rollout(
     trajectory : Trajectory
         The reference, from `start` to `duration`.
     scenario : Scenario, optional
-        What else acts on the robot; by default nothing, and it starts on the trajectory.
+        Disturbances; by default none, with a start on the trajectory.
     observer : VelocityObserver, optional
         Needed with sensors in the loop, as is `rng`.
     rng : numpy.random.Generator, optional
@@ -72,16 +72,16 @@ def rollout(
     Returns
     -------
     log : Log
-        The clean log, with what was true.
+        The clean log, with the true motion.
 
     Raises
     ------
     SimulationDiverged
-        If the loop leaves every sensible range; carries the log up to there.
+        If the loop diverges; has the log up to there.
     ControllerError
-        If the controller returns anything but finite torques; carries the log up to there.
+        If the controller returns no finite torques; has the log up to there.
     LogError
-        If the trajectory is of another robot.
+        If the trajectory is for another robot.
 
     Examples
     --------
@@ -133,13 +133,13 @@ def _loop(
     record: "_Record",
     progress: Callable[[str, float], None],
 ) -> None:
-    outside = scenario.disturbance(record.t, plant.robot.dof)
+    disturbance = scenario.disturbance(record.t, plant.robot.dof)
     for k, t in enumerate(record.t.tolist()):
         q, dq = source.state(k, plant.q, plant.dq)
         setpoint = Setpoint(reference.q[k], reference.dq[k], reference.ddq[k])
         command = controller(t, q, dq, setpoint)
         try:
-            step = plant.step(command, None if outside is None else outside[k])
+            step = plant.step(command, None if disturbance is None else disturbance[k])
         except ShapeError as error:
             raise _bad_command(controller, command, plant) from error
         source.note_torque(step.tau)
@@ -149,7 +149,7 @@ def _loop(
 
 
 def _bad_command(controller: Controller, command: object, plant: Plant) -> ControllerError:
-    """Return the error for a command that must not reach the engine."""
+    """Make the error for an invalid command."""
     values = np.asarray(command, dtype=float)
     names, joint = plant.robot.joint_names, ""
     if values.shape == (len(names),):
@@ -196,20 +196,20 @@ class _Record:
         self._done = 0
 
     def add(self, k: int, command: Float1D, step: Step) -> None:
-        """Keep sample `k`."""
+        """Store sample `k`."""
         self._command[k] = command
         self._state[k] = step
         self._done = k + 1
 
     def log(self) -> Log | None:
-        """Return the log so far; None if it is too short to be one."""
+        """Make the log of the samples so far; None if they are too few."""
         if self._done < MIN_SAMPLES:
             return None
         recorded, plant = slice(self._done), self._plant
         q, dq, ddq, tau = (np.ascontiguousarray(self._state[recorded, i]) for i in range(4))
         feedback, period = self._scenario.feedback, self._trajectory.period
         if self._done < self.t.size and period is not None and period > self.t[self._done - 1]:
-            period = None  # a loop that ended within the first one repeats nothing
+            period = None  # no repetition within the first period
         log = Log(
             t=self.t[recorded],
             q=q,
@@ -232,7 +232,7 @@ class _Record:
 
 
 def _require_grid(trajectory: Trajectory, dt: float) -> None:
-    """Raise unless the samples of every period fall on the same phases."""
+    """Raise unless the samples of every period have the same phases."""
     for name, time in (("period", trajectory.period), ("approach", -trajectory.start)):
         steps = (time or 0.0) / dt
         if abs(steps - round(steps)) > GRID_TOLERANCE:
@@ -245,7 +245,7 @@ def _require_grid(trajectory: Trajectory, dt: float) -> None:
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cell:
-    """A robot cell in the engine. The plant, which is the truth, stands here and nowhere else.
+    """A robot cell in the engine, the only owner of the true plant.
 
     Examples
     --------
@@ -262,19 +262,19 @@ class Cell:
     plant: Robot
     """The true robot."""
     controller: Controller
-    """Follows the excitation; built from the nominal model."""
+    """Controller for the excitation, built from the nominal model."""
     sensors: tuple[Sensor, ...] = ()
-    """Applied to the clean log in this order."""
+    """Sensors for the clean log, applied in this order."""
     rate: float = 1000.0
     """Control and log rate [Hz]."""
     substeps: int = 4
     """Engine steps per control step."""
     leapfrog: bool = True
-    """Whether forces of velocity act within a sub-step, not at its start; see `Plant`."""
+    """Whether velocity-dependent forces act within a sub-step, not at its start; see `Plant`."""
     friction: FrictionLaw | None = None
-    """Law of the plant's friction; None for that of the models."""
+    """Friction law of the plant; None for that of the models."""
     drive: PlantDrive | None = None
-    """Transmission between rotors and links of the plant; None for rigid joints."""
+    """Drive model between rotors and links of the plant; None for rigid joints."""
     engine: str | None = None
     """Engine of the plant, ``pybullet`` or ``mujoco``; None for the first that is installed."""
 
@@ -284,9 +284,9 @@ class Cell:
         return 1.0 / self.rate
 
     def open(self, robot: Robot | None = None) -> Plant:
-        """Return the plant in an engine of its own; close it, or use it in a ``with`` block.
+        """Open the plant in its own engine; close it, or use it in a ``with`` block.
 
-        `robot` is the plant as a scenario changes it.
+        `robot` is the plant with the changes of a scenario.
         """
         return Plant(
             self.plant if robot is None else robot,

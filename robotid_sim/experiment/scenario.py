@@ -1,8 +1,8 @@
-"""Disturbances of the robot, and the feedback of its controller.
+"""Scenarios: disturbances of a run, and the feedback of its controller.
 
-External torques in addition to those of the drives.
+Disturbances are external torques in addition to those of the drives.
 
-Sensors in the loop: what the controller sees of the robot when it is not the true state.
+Sensors in the loop give the controller a measured state instead of the true one.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ from robotid_sim.model.robot import Robot
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
-    """Encoders with white noise that lose samples; an observer makes the velocity of them."""
+    """Encoders with white noise and lost samples, and an observer of the velocity."""
 
     revolute: float = 1e-4
     """Standard deviation of revolute joints [rad]."""
@@ -46,17 +46,17 @@ class StateSource(Protocol):
     """Source of the state in the loop."""
 
     def state(self, k: int, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
-        """Return the state for the controller at sample `k` when the true state is `q`, `dq`."""
+        """Measure the state at sample `k`, with the true state `q`, `dq`."""
 
     def note_torque(self, tau: Float1D) -> None:
-        """Take note of the torque that the drives apply until the next sample."""
+        """Record the torque of the drives until the next sample."""
 
 
 class TrueState:
-    """The true state, as a loop on clean feedback sees it."""
+    """The true state, for a loop with ideal feedback."""
 
     def state(self, k: int, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
-        """Return the state itself."""
+        """Return the true state."""
         del k
         return q, dq
 
@@ -65,10 +65,10 @@ class TrueState:
 
 
 class ObservedState:
-    """The state that an observer makes of encoder samples.
+    """The state of an observer with encoder samples.
 
-    `noise` is that of every encoder sample [rad or m], shape (N, n); `lost`, shape (N,), says which
-    do not arrive. The observer is reset to the start (q, dq), which a robot at rest knows.
+    `noise` is that of every encoder sample [rad or m], shape (N, n); `lost`, shape (N,), marks lost
+    ones. The observer is reset to the start (q, dq), which is known at rest.
     """
 
     def __init__(
@@ -87,28 +87,28 @@ class ObservedState:
         q: Float1D,
         dq: Float1D,
     ) -> "ObservedState":
-        """Return the source for a run of `count` samples, all its noise drawn beforehand."""
+        """Make the source for a run of `count` samples, with all noise drawn in advance."""
         prismatic = np.array(observer.model.prismatic)
         std = np.where(prismatic, feedback.prismatic, feedback.revolute)
         noise = std * rng.standard_normal((count, q.size))
         return cls(observer, noise, rng.random(count) < feedback.lost, q, dq)
 
     def state(self, k: int, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
-        """Return the observer's state."""
+        """Update the observer, and return its state."""
         del dq
         return self._observer.correct(None if self._lost[k] else q + self._noise[k])
 
     def note_torque(self, tau: Float1D) -> None:
-        """Let the observer predict."""
+        """Predict the next state of the observer."""
         self._observer.predict(tau)
 
 
 class Disturbance(ABC):
-    """Torques over time that are unknown to all models."""
+    """Torques over time that are in no model."""
 
     @abstractmethod
     def __call__(self, t: Float1D, dof: int) -> Float2D:
-        """Return the torques [N m or N] at times `t` [s], shape (N, n)."""
+        """Compute the torques [N m or N] at times `t` [s], shape (N, n)."""
 
 
 @document_attributes
@@ -116,7 +116,7 @@ class Disturbance(ABC):
 class Sinusoidal(Disturbance):
     r"""Sinusoidal torque, :math:`d_j(t) = A_j \sin(2 \pi f t + \varphi_j)`.
 
-    The disturbance of [1]_, which gives an amplitude of 40 % and neither frequency nor phases; the
+    The disturbance of [1]_, which has an amplitude of 40 % and neither frequency nor phases; the
     default phase of joint j (from 0) is :math:`(j + 1) \pi / 3`.
 
     References
@@ -143,7 +143,7 @@ class Sinusoidal(Disturbance):
             raise OptionError(f"disturbance frequency must be positive, got {self.frequency}")
 
     def __call__(self, t: Float1D, dof: int) -> Float2D:
-        """Return the torques; see `Disturbance`."""
+        """Compute the torques; see `Disturbance`."""
         _require(self.amplitude, "amplitude", dof)
         assert self.phase is not None
         angle = 2.0 * np.pi * self.frequency * np.asarray(t)[:, None] + self.phase
@@ -152,7 +152,7 @@ class Sinusoidal(Disturbance):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant(Disturbance):
-    """Constant torque, as of a cable or a wrong gravity."""
+    """Constant torque, such as from a cable or an error of gravity."""
 
     torque: Float1D
     """Torque [N m or N], shape (n,)."""
@@ -161,21 +161,21 @@ class Constant(Disturbance):
         freeze(self, (None,), "torque")
 
     def __call__(self, t: Float1D, dof: int) -> Float2D:
-        """Return the torques; see `Disturbance`."""
+        """Compute the torques; see `Disturbance`."""
         _require(self.torque, "torque", dof)
         return np.tile(self.torque, (np.asarray(t).size, 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Impulses(Disturbance):
-    """Torque impacts: half-sine pulses at given times."""
+    """Short impacts: half-sine pulses at given times."""
 
     times: Float1D
-    """When each pulse begins [s], shape (k,)."""
+    """Start of each pulse [s], shape (k,)."""
     peaks: Float2D
     """Largest torque of each pulse [N m or N], shape (k, n)."""
     width: float = 0.02
-    """Length of a pulse [s]."""
+    """Duration of a pulse [s]."""
 
     def __post_init__(self) -> None:
         freeze(self, (None,), "times")
@@ -184,7 +184,7 @@ class Impulses(Disturbance):
             raise OptionError(f"the width of an impulse must be positive, got {self.width}")
 
     def __call__(self, t: Float1D, dof: int) -> Float2D:
-        """Return the torques; see `Disturbance`."""
+        """Compute the torques; see `Disturbance`."""
         if self.times.size:
             _require(self.peaks[0], "impulse", dof)
         torque = np.zeros((np.asarray(t).size, dof))
@@ -202,7 +202,7 @@ def _require(value: Float1D, name: str, dof: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TipLoad:
-    """A load at the tip that is unknown to all models."""
+    """A load at the tip that is in no model."""
 
     mass: float
     """Mass [kg]."""
@@ -210,13 +210,13 @@ class TipLoad:
     """Center of mass in the tip frame [m]."""
 
     def __call__(self, plant: Robot) -> Robot:
-        """Return the plant with the load."""
+        """Add the load to the plant."""
         return plant.with_payload(self.mass, self.com)
 
 
 @dataclass(frozen=True, slots=True)
 class FrictionScale:
-    """Friction that has changed since the model was made, as with temperature or wear."""
+    """Friction that has changed since the identification, by temperature or wear."""
 
     factor: float
 
@@ -225,7 +225,7 @@ class FrictionScale:
             raise OptionError(f"friction factor must not be negative, got {self.factor}")
 
     def __call__(self, plant: Robot) -> Robot:
-        """Return the plant with viscous and Coulomb friction scaled."""
+        """Scale viscous and Coulomb friction of the plant."""
         joints = []
         for joint in plant.joints:
             law = joint.friction
@@ -237,11 +237,11 @@ class FrictionScale:
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Scenario:
-    """Conditions of a run; by default undisturbed, starting on the trajectory."""
+    """Conditions of a run; by default no disturbance and a start on the trajectory."""
 
     name: str = "undisturbed"
     disturbances: tuple[Disturbance, ...] = ()
-    """Torques from outside; they add up."""
+    """External torques, which are added."""
     offset: Float1D | None = None
     """Start pose minus that of the trajectory [rad or m], shape (n,)."""
     changes: tuple[Callable[[Robot], Robot], ...] = ()
@@ -257,13 +257,13 @@ class Scenario:
             raise OptionError(f"the computation delay is 0 or 1 samples, got {self.delay}")
 
     def plant(self, robot: Robot) -> Robot:
-        """Return the robot as it is in this scenario."""
+        """Apply the changes of this scenario to the robot."""
         for change in self.changes:
             robot = change(robot)
         return robot
 
     def disturbance(self, t: Float1D, dof: int) -> Float2D | None:
-        """Return the torques from outside.
+        """Sum the external torques.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class Scenario:
         return np.asarray(sum(part(t, dof) for part in self.disturbances))
 
     def start_offset(self, dof: int) -> Float1D:
-        """Return the start pose minus that of the trajectory, shape (n,)."""
+        """Compute the start pose minus that of the trajectory, shape (n,)."""
         if self.offset is None:
             return np.zeros(dof)
         if self.offset.size != dof:

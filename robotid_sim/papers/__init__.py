@@ -1,4 +1,4 @@
-"""Published systems, reproduced: one package a paper."""
+"""Reproductions of published systems, one package per paper."""
 
 from robotid_sim.errors import PluginError, UnknownNameError
 from robotid_sim.papers.irb120.paper import MutatingSwarmPaper
@@ -19,18 +19,18 @@ PAPERS: dict[str, Paper] = {
 
 
 def register_paper(paper: Paper) -> Paper:
-    """Add a paper of the user's own, whose ``claims.toml`` stands beside its module.
+    """Add a paper of the user, with ``claims.toml`` next to its module.
 
-    Raises `PluginError` if there is a paper of that name.
+    Raises `PluginError` if the name is taken.
     """
     if paper.name in PAPERS:
-        raise PluginError(f"paper '{paper.name}' would shadow one that exists; choose another name")
+        raise PluginError(f"paper '{paper.name}' exists already; choose another name")
     PAPERS[paper.name] = paper
     return paper
 
 
 def find_paper(name: str) -> Paper:
-    """Return a paper by its name; raises `UnknownNameError` if there is none."""
+    """Find a paper by its name; raises `UnknownNameError` if there is none."""
     if name not in PAPERS:
         raise UnknownNameError.from_names("paper", name, PAPERS)
     return PAPERS[name]

@@ -1,6 +1,6 @@
-"""Figures of a page, as their TOML file declares them: marks in panels, from the trial table.
+"""Figures of a page as declared in a TOML file: marks in panels, from the trial table.
 
-A mark is drawn from the values of a run, or of all runs; `PrintedMark` says what its keys mean::
+A mark shows the values of one or all runs; `PrintedMark` documents its keys::
 
     [figure.figure-4]
     title = "Figure 4: convergence"
@@ -12,7 +12,7 @@ A mark is drawn from the values of a run, or of all runs; `PrintedMark` says wha
          each = [{m = "new", c = "joint-1"}, {m = "GA", c = "joint-2"}]},
     ]}]
 
-Panels and marks with ``each`` stand for several, with their values in place of names in braces.
+Panels and marks with ``each`` declare several; names in braces are replaced by their values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ class PrintedMark(StrictModel):
     draw: Literal["curve", "points", "band", "box"] = "curve"
     """A band spans all runs, a box their quartiles."""
     label: str | None = None
-    """By default what tables call the method."""
+    """Label; by default that of the method."""
     color: str
     """A role of `robotid_sim.palette`."""
     style: Style = "solid"
@@ -46,39 +46,39 @@ class PrintedMark(StrictModel):
     study: str = COMPUTED_STUDY
     case: str | None = None
     of: str = ""
-    """Method."""
+    """Method of the values."""
     less: str = ""
     """Method whose values are subtracted."""
     y: str
-    """Name of a value of the runs; of a box, of points in space and of several runs, too."""
+    """Name of a value of the runs."""
     entry: int | None = None
-    """Of y, where it has rows."""
+    """Row of y, if it has rows."""
     column: int | None = None
-    """Of y, where it has columns."""
+    """Column of y, if it has columns."""
     x: str = ""
-    """Value of the first run, or one that is computed once; by default samples are counted."""
+    """Value of the first run, or a computed value; by default the number of the sample."""
     x_entry: int | None = None
     x_column: int | None = None
     average: Literal["", "median", "mean", "mean of cases", "every run"] = ""
-    """Of all runs; by default the first one is drawn."""
+    """Average over all runs; by default the first run is drawn."""
     along: Literal["", "case", "of"] = ""
-    """Means of all cases, or of all methods, whose names are numbers, or their every run."""
+    """Plot over cases or methods with numbers as names: means, or every run."""
     over: str = ""
-    """Along methods: what means are divided by, that of a method."""
+    """Method whose mean divides the means along methods."""
     absolute: bool = False
     floor: float = -np.inf
-    """What is below is drawn here."""
+    """Lower limit of y."""
     start: float = -np.inf
-    """What is drawn of x."""
+    """Lower limit of x."""
     scale: float = 1.0
     unit: float = 1.0
-    """What y is divided by."""
+    """Divisor of y."""
     x_unit: float = 1.0
     place: float = 0.0
     """Height of a box."""
 
     def marks(self, table: TrialTable, labels: Mapping[str, str]) -> Iterator[Mark]:
-        """Draw the mark; of a box its outline and outliers."""
+        """Draw the mark; a box with its outline and outliers."""
         label = labels.get(self.of, self.of) if self.label is None else self.label
         if self.draw == "box":
             values = table.values(self.study, self.of, self.y, self.case)
@@ -95,7 +95,7 @@ class PrintedMark(StrictModel):
             yield Curve(x, y, label, self.color, self.style, self.width)
 
     def points(self, table: TrialTable) -> tuple[Float1D, Float1D]:
-        """Compute where the mark goes through, shapes (N,)."""
+        """Compute the points of the mark, shapes (N,)."""
         if self.along:
             return self._average_runs(table)
         if self.average == "every run":
@@ -108,18 +108,18 @@ class PrintedMark(StrictModel):
         if not self.x:
             return np.arange(1.0, y.size + 1.0), y
         x = _part(self._value(table, self.of, self.x), self.x_entry, self.x_column) / self.x_unit
-        drawn = ~(x < self.start)
-        return x[drawn], y[drawn]
+        is_drawn = ~(x < self.start)
+        return x[is_drawn], y[is_drawn]
 
     def _value(self, table: TrialTable, of: str, name: str) -> Float:
-        """Read a value of the first run, or one that is computed once."""
+        """Read a value of the first run, or a computed value."""
         first = table.runs(self.study, of, self.case)[0]
         return np.array(
             (first if name in first else table.runs(COMPUTED_STUDY)[0])[name], dtype=float
         )
 
     def _average(self, table: TrialTable, of: str) -> Float:
-        """Read y of a method: of the first run, or averaged."""
+        """Read y of a method, of the first run or as an average."""
         if not self.average:
             return _part(self._value(table, of, self.y), self.entry, self.column)
         cases = table.cases(self.study, of) if self.average == "mean of cases" else [self.case]
@@ -131,8 +131,8 @@ class PrintedMark(StrictModel):
     def _average_runs(self, table: TrialTable) -> tuple[Float1D, Float1D]:
         """Average the runs of every case or method, or take all of them."""
         if self.along == "case":
-            case_names = [self.case] if self.case is not None else table.cases(self.study, self.of)
-            cases = sorted(case_names, key=float)
+            names = [self.case] if self.case is not None else table.cases(self.study, self.of)
+            cases = sorted(names, key=float)
             x, y = (
                 np.array([table.values(self.study, self.of, name, c).mean() for c in cases])
                 for name in (self.x, self.y)
@@ -142,14 +142,14 @@ class PrintedMark(StrictModel):
         runs = [table.values(self.study, name, self.y, self.case) for name in names]
         places = [float(name) for name in names]
         if self.average == "every run":
-            x = np.concatenate([np.full(of.size, at) for at, of in zip(places, runs, strict=True)])
+            x = np.concatenate([np.full(r.size, at) for at, r in zip(places, runs, strict=True)])
             return x, np.concatenate(runs)
-        y = np.array([of.mean() for of in runs])
+        y = np.array([run.mean() for run in runs])
         return np.array(places), y / (y[names.index(self.over)] if self.over else 1.0)
 
 
 def _part(values: Float, entry: int | None, column: int | None) -> Float:
-    """Take an entry of values with rows, or a column."""
+    """Select a row or a column of values."""
     values = values if entry is None else values[entry]
     return np.asarray(values if column is None else values[:, column])
 
@@ -158,14 +158,14 @@ def _box(values: Float1D, place: float, role: str) -> Iterator[Mark]:
     """Draw a horizontal box plot of values, shape (N,), about a height.
 
     The box spans the quartiles, whiskers reach to the last value within 1.5 of their distance, and
-    what lies beyond is a point.
+    points are outliers.
     """
     low, middle, high = np.percentile(values, (25.0, 50.0, 75.0))
     outlying = are_outliers(values)
     inside, outside = values[~outlying], np.unique(values[outlying])
     nan = np.nan
-    left, right = inside.min(), inside.max()
-    x = np.array([left, low, nan, low, high, high, low, low, nan, middle, middle, nan, high, right])
+    start, end = inside.min(), inside.max()
+    x = np.array([start, low, nan, low, high, high, low, low, nan, middle, middle, nan, high, end])
     y = np.array([0, 0, nan, -1, -1, 1, 1, -1, nan, -1, 1, nan, 0, 0]) * BOX_HALF_HEIGHT + place
     label = "quartiles, last value within 1.5 of their distance"
     yield Curve(x, y, label, role, "solid", 1.4)
@@ -216,7 +216,7 @@ class PrintedPanel(StrictModel):
 
 
 class PrintedFigure(StrictModel):
-    """What stands about and under a figure, and its panels; without them the paper's code draws."""
+    """Title, caption and panels of a figure; code draws a figure without panels."""
 
     name: str
     title: str
@@ -224,7 +224,7 @@ class PrintedFigure(StrictModel):
     panels: tuple[PrintedPanel, ...] = ()
     columns: int = 1
     height: float = Field(default=1.1)
-    """Of a panel [in]."""
+    """Height of a panel [in]."""
     share_x: bool = False
 
     @model_validator(mode="before")
@@ -234,7 +234,7 @@ class PrintedFigure(StrictModel):
         return content | {"panels": panels}
 
     def build(self, table: TrialTable, labels: Mapping[str, str]) -> Chart:
-        """Draw the figure; its title and caption are filled in later."""
+        """Draw the figure without title and caption, which are added later."""
         return Chart(
             name=self.name,
             title="",
@@ -247,14 +247,14 @@ class PrintedFigure(StrictModel):
 
 
 def variants(entry: Mapping[str, Any]) -> Iterator[Any]:
-    """List what an entry of a file stands for: one for each of the values in its ``each``."""
+    """Expand an entry of a file: one entry per value of its ``each``."""
     part = dict(entry)
     for variant in part.pop("each", [{}]):
         yield _substitute(part, variant)
 
 
 def _substitute(part: Any, variant: Mapping[str, Any]) -> Any:
-    """Put the values of a variant in place of their names in braces, in all texts of a part."""
+    """Replace names in braces by the values of a variant, in all texts of a part."""
     if isinstance(part, dict):
         return {_substitute(k, variant): _substitute(v, variant) for k, v in part.items()}
     if isinstance(part, list):

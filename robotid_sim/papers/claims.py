@@ -1,16 +1,14 @@
-"""What a paper claims, what is measured, and the verdict that follows by rules of all papers.
+"""Claims of papers, their measured values, and verdicts by the same rules for all papers.
 
-The text of a claim, its printed number, what is measured and its rules stand in a TOML file. A
-claim *holds* where its ranges are met. Held without conditions it is reproduced, held under
-conditions it is conditional, else it is not reproducible. A claim whose test needs what is not
-printed, such as a log or the code that was timed, is not testable, whatever we measure. No other
-verdict is written by hand.
+Text, printed number, measurement and rules of a claim are in a TOML file. A claim *holds* if its
+ranges are met. It is reproduced if it holds without conditions, conditional if it holds under
+conditions, else not reproducible. A claim whose test needs data that are not printed, such as a log
+or the timed code, is not testable, whatever is measured. No verdict is set by hand.
 
-A claim compares with what could come out otherwise. Its *nulls* are what guessing, random search or
-the method's own ablation reach; where one of them meets the rule too, that is a condition. A band
-lies where the claim holds, so that band and verdict agree; where we expect a claim to fail, our
-number has an *expected* range instead; a claim that is testable has one of them. What only our own
-code can break, and what is not in the paper, is a check, no claim.
+The *nulls* of a claim are the values of guessing, random search or an ablation of the method; if
+one of them meets the rule, too, that is a condition. A band lies where the claim holds, so that
+band and verdict agree; a claim that is expected to fail has an *expected* range instead. A testable
+claim has one of them. A check tests only robotid_sim, or a value that is not in the paper.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,13 +27,13 @@ Verdict = Literal["reproduced", "conditional", "not-reproducible", "not-testable
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "conditional", "not-reproducible", "not-testable")
 Kind = Literal["claim", "check"]
 CHECK_VERDICT = "check"
-"""Stands for the verdict of what the testbench checks of itself."""
+"""Verdict of a check of robotid_sim itself."""
 UNJUDGED_VERDICT = "not judged"
-"""Stands for the verdict of a claim that needs more runs than there were."""
+"""Verdict of a claim with too few runs."""
 Outcome = Literal["met", "undecided", "missed"]
-"""Of a band. Undecided: the number is outside, but its 95 % interval reaches into the band."""
+"""Result for a band. Undecided: the number is outside, but its 95 % interval overlaps the band."""
 RunsNeeded = Literal["any", "full", "runs"]
-"""What a verdict needs: any run, a full run instead of a quick one, or enough runs of it."""
+"""Runs needed for a verdict: any, a full run instead of a quick one, or enough full runs."""
 MEASURED_NAME = "ours"
 """Name of the measured number in a rule."""
 BAND_MISS_TEXT = "the number is outside of its band"
@@ -48,68 +46,67 @@ Rule = Annotated[
     dict[str, RangeInWords],
     BeforeValidator(lambda x: {MEASURED_NAME: x} if isinstance(x, str) else x),
 ]
-"""Ranges by the name of what must lie in them: ``ours`` or a fact; all must hold."""
+"""Ranges by the name of a value: ``ours`` or a fact; all must be met."""
 Facts = Mapping[str, Any]
 """Measured numbers and texts, by name."""
 INHERITED_KEYS = ("study", "case", "metric", "entry")
-"""What the facts and nulls of a claim take from its ``ours`` if they name no study."""
+"""Keys that facts and nulls without a study inherit from ``ours``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredValue:
-    """What is measured for a claim."""
+    """Measured value of a claim."""
 
     ours: Any
     interval: Ends
     facts: Facts
-    """Numbers and texts that rules, nulls and the reason name."""
+    """Numbers and texts for rules, nulls and the reason."""
 
 
 def collect_measured(ours: float | str, interval: Ends = None, **facts: Any) -> MeasuredValue:
-    """Collect what is measured: number, 95 % interval, and what rules and the reason name."""
+    """Collect the measured number, its 95 % interval, and facts for rules and the reason."""
     return MeasuredValue(ours, interval, facts)
 
 
 class PrintedClaim(StrictModel):
-    """A claim of a paper, what is measured for it, and the rules that judge the number."""
+    """A claim of a paper, its measurement, and the rules of its verdict."""
 
     name: str
     """Kebab-case, unique in the paper."""
     claim: str
-    """What the paper says, in a sentence."""
+    """Statement of the paper in one sentence."""
     source: str = ""
-    """Where the paper says it; empty for what the testbench adds."""
+    """Place in the paper; empty for a check."""
     published: int | float | str | None = None
-    """The printed number or statement; None where the print is lost."""
+    """The printed number or statement; None if it is illegible."""
     unit: str = ""
-    """Unit of both numbers; empty for a bare number."""
+    """Unit of both numbers; empty for a dimensionless number."""
     kind: Kind = "claim"
     ours: Measure | None = None
-    """None: the paper's code measures it, and the facts."""
+    """Measurement; None if code measures value and facts."""
     facts: dict[str, Measure] = Field(default={})
-    """Other numbers that rules and the reason name."""
+    """Further numbers for rules and the reason."""
     band: RangeInWords | None = None
-    """Where an honest implementation ends and the claim holds."""
+    """Range of a correct implementation, in which the claim holds."""
     expected: RangeInWords | None = None
-    """Where our number ends, for a claim that is expected to fail; in place of a band."""
+    """Range of the measured number of a claim that is expected to fail, instead of a band."""
     holds: Rule = Field(default={})
-    """Where the paper's claim holds; empty: in the band."""
+    """Ranges in which the claim holds; empty for the band."""
     nulls: dict[str, str | Measure] = Field(default={})
-    """What others reach in place of `ours`: guessing, random search, an ablation; or the fact that
-    holds it."""
+    """Value of guesses, random search or an ablation instead of `ours`, or the name of its fact."""
     fully: Rule = Field(default={})
-    """Where it holds without its conditions; empty: nowhere, if there are conditions."""
+    """Ranges in which it holds without its conditions; empty for none."""
     conditions: tuple[str, ...] = ()
-    """What a claim that holds depends on."""
+    """Conditions of a claim that holds."""
     missing: str = ""
-    """What a test of the claim needs and the paper does not print; it has no verdict then."""
+    """Data that a test needs and the paper does not print; the claim then is not testable."""
     judged: RunsNeeded = "any"
     reason: str
-    """Why. Its ``{names}`` are filled with facts."""
+    """Explanation; its ``{names}`` are replaced by facts."""
 
     @property
     def expectation(self) -> ClaimRange | None:
-        """Where our number is expected: the band, or the range of a claim that should fail."""
+        """Expected range: the band, or the range of a claim that should fail."""
         return self.band or self.expected
 
     @property
@@ -140,46 +137,44 @@ class PrintedClaim(StrictModel):
         rule = self.rule.get(MEASURED_NAME)
         if self.band is not None and (rule is None or not self.band.is_subset(rule)):
             raise ValueError(
-                f"its band '{self.band.text}' reaches where it does not hold; write 'expected' in "
-                "place of 'band'"
+                f"the claim does not hold in all of its band '{self.band.text}'; write 'expected' "
+                "instead of 'band'"
             )
         if self.band is not None and self.expected is not None:
-            raise ValueError("it has a band and is expected to fail")
+            raise ValueError("it has 'band' and 'expected'; keep one")
         if self.nulls and rule is None:
-            raise ValueError("its rule is not about what nulls reach")
+            raise ValueError("it has nulls, but its rule has no range of the number")
         if self.missing and self.kind != CHECK_VERDICT:
             return self
         if not self.rule:
-            raise ValueError("it does not say where it holds")
+            raise ValueError("it has no range in which it holds; write 'band' or 'holds'")
         if self.kind != CHECK_VERDICT and self.expectation is None:
             raise ValueError(
-                "it does not say what is expected; write 'band', 'expected', or in 'missing' what "
-                "a test would need"
+                "it has no expected range; write 'band', 'expected', or 'missing' with the data of "
+                "a test"
             )
         if self.kind != CHECK_VERDICT and self.published is None:
             raise ValueError("it has no published value; make it a check")
         return self
 
     def measure(self, table: TrialTable, shared: Facts) -> MeasuredValue:
-        """Measure what the claim is about; the facts of the whole paper are beside its own.
+        """Measure the value and the facts of the claim, in addition to the facts of the paper.
 
-        Raises `OptionError` if the table lacks what is measured.
+        Raises `OptionError` if the table does not have a value.
         """
         assert self.ours is not None
         nulls = {name: null for name, null in self.nulls.items() if isinstance(null, Measure)}
         try:
             value, ends = self.ours.estimate(table)
-            claim_facts = {
-                name: part.estimate(table)[0] for name, part in (self.facts | nulls).items()
-            }
+            facts = {name: part.estimate(table)[0] for name, part in (self.facts | nulls).items()}
         except OptionError as error:
             raise OptionError(f"claim '{self.name}': {error}") from error
-        return MeasuredValue(value, ends, {**shared, **claim_facts})
+        return MeasuredValue(value, ends, {**shared, **facts})
 
     def judge(self, measured: MeasuredValue, *, judged: bool) -> "Claim":
-        """Judge the claim by what is measured.
+        """Judge the claim by its measured value.
 
-        Raises `OptionError` if the reason or a rule names what is not measured.
+        Raises `OptionError` if the reason or a rule names an unknown value.
         """
         facts = {**measured.facts, MEASURED_NAME: measured.ours}
         names = {null: fact if isinstance(fact, str) else null for null, fact in self.nulls.items()}
@@ -187,7 +182,7 @@ class PrintedClaim(StrictModel):
             reason = self.reason.format(**facts)
             nulls = {null: float(facts[name]) for null, name in names.items()}
         except (KeyError, IndexError) as error:
-            text = f"claim '{self.name}': its reason or a null needs {error}"
+            text = f"claim '{self.name}': its reason or a null needs the unknown value {error}"
             raise OptionError(text) from error
         return Claim(
             printed=self,
@@ -202,26 +197,26 @@ class PrintedClaim(StrictModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A claim of a paper beside what the testbench measures."""
+    """A claim of a paper with its measured value."""
 
     printed: PrintedClaim
     ours: float | str
-    """What is measured; a number if the claim has one."""
+    """Measured value; a number if the claim has a range."""
     interval: Ends = None
-    """95 % interval of `ours` over the runs; None for what has no spread."""
+    """95 % interval of `ours` over the runs; None for a value without spread."""
     facts: Facts
-    """What rules name, `ours` among it."""
+    """Values for rules, including `ours`."""
     nulls: Mapping[str, float] = field(default_factory=dict)
     judged: bool = True
-    """Whether the runs suffice for a verdict and the band; see `Lab.is_judged`."""
+    """Whether there are enough runs for a verdict; see `ReproductionSetup.is_judged`."""
     reason: str = ""
 
     def __post_init__(self) -> None:
         if self.printed.expectation is not None and isinstance(self.ours, str):
-            raise OptionError(f"claim '{self.name}' has a band but no number")
+            raise OptionError(f"claim '{self.name}' has a band, but its value is a text")
         for name in (*self.printed.rule, *self.printed.fully):
             if name not in self.facts:
-                raise OptionError(f"claim '{self.name}': its rule needs '{name}'")
+                raise OptionError(f"claim '{self.name}': its rule needs the unknown value '{name}'")
 
     def _is_satisfied(self, rule: Mapping[str, ClaimRange]) -> bool:
         return all(
@@ -236,7 +231,7 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """What follows from number, interval, ranges and conditions."""
+        """Verdict from number, interval, ranges and conditions."""
         if self.printed.missing:
             return "not-testable"
         if not self._is_satisfied(self.printed.rule):
@@ -245,19 +240,19 @@ class Claim:
 
     @property
     def remaining_conditions(self) -> tuple[str, ...]:
-        """The conditions that are left: none where the claim holds fully and the band is met."""
+        """The remaining conditions; empty if the claim holds fully and the band is met."""
         printed = self.printed
-        free = bool(printed.fully) and self._is_satisfied(printed.fully)
-        out = printed.band is not None and not printed.band.is_met(self.ours)
+        holds_fully = bool(printed.fully) and self._is_satisfied(printed.fully)
+        is_outside = printed.band is not None and not printed.band.is_met(self.ours)
         return (
-            *(() if free else printed.conditions),
-            *((BAND_MISS_TEXT,) if out else ()),
+            *(() if holds_fully else printed.conditions),
+            *((BAND_MISS_TEXT,) if is_outside else ()),
             *(f"{name} meets it too, with {self.nulls[name]:.3g}" for name in self.nulls_that_pass),
         )
 
     @property
     def nulls_that_pass(self) -> tuple[str, ...]:
-        """The nulls whose number meets the rule too: a claim that they meet shows nothing."""
+        """The nulls whose number meets the rule, so that the claim is not informative."""
         nulls = self.nulls.items()
         return tuple(
             name for name, value in nulls if self.printed.rule[MEASURED_NAME].is_met(value)
@@ -265,7 +260,7 @@ class Claim:
 
     @property
     def is_within(self) -> bool | None:
-        """Whether what is expected came out; None if nothing is, or it is not judged."""
+        """Whether the number is in the expected range; None without a range or a judgment."""
         expectation = self.printed.expectation
         if not self.judged:
             return None
@@ -275,23 +270,23 @@ class Claim:
 
     @property
     def outcome(self) -> Outcome | None:
-        """Whether the expectation is met; None if there is none or it is not judged."""
+        """Whether the expectation is met; None without an expectation or a judgment."""
         if self.is_within is None or self.is_within:
             return None if self.is_within is None else "met"
         aim = self.printed.expectation
-        reached = aim is not None and self.interval is not None and aim.is_touched(self.interval)
-        return "undecided" if reached else "missed"
+        overlaps = aim is not None and self.interval is not None and aim.is_touched(self.interval)
+        return "undecided" if overlaps else "missed"
 
     @property
     def verdict_text(self) -> str:
-        """The verdict, or that there is none."""
+        """The verdict, or the reason why there is none."""
         if self.printed.kind == CHECK_VERDICT and self.judged:
             return CHECK_VERDICT
         return self.verdict if self.judged or self.printed.missing else UNJUDGED_VERDICT
 
     @property
     def miss_text(self) -> str:
-        """By how much the band is missed, in words; empty if it is not."""
+        """Text on the distance from the expected range; empty inside of it."""
         aim = self.printed.expectation
         if self.is_within is not False or aim is None:
             return ""
@@ -299,15 +294,15 @@ class Claim:
         by, side = min((abs(value - end), "below" if value < end else "above") for end in ends)
         text = f"{by:.3g} {self.printed.unit}".strip() + f" {side} the expected range"
         undecided = self.outcome == "undecided"
-        return f"undecided: {text}, which its interval reaches" if undecided else text
+        return f"undecided: {text}, which its interval overlaps" if undecided else text
 
 
 def fill(text: str, facts: Facts) -> str:
-    """Fill the names in braces of a text with facts; raises `OptionError` if a fact is missing."""
+    """Replace the names in braces of a text by facts; raises `OptionError` if one is missing."""
     try:
         return text.format(**facts)
     except (KeyError, IndexError) as error:
-        raise OptionError(f"'{text[:40]}…' needs {error}") from error
+        raise OptionError(f"'{text[:40]}…' needs the unknown value {error}") from error
 
 
 def judge(
@@ -317,14 +312,14 @@ def judge(
 ) -> tuple[Claim, ...]:
     """Judge the claims of a paper, in its order.
 
-    Measurements are by the name of their claim; satisfied says whether the runs are what a verdict
-    needs. Raises `OptionError` if a claim is printed and not measured, measured and not printed, or
-    printed twice.
+    `measurements` are by the name of their claim; `satisfied` says whether there are the runs that
+    a verdict needs. Raises `OptionError` if a claim is printed and not measured, measured and not
+    printed, or printed twice.
     """
     names = [claim.name for claim in printed]
     for name in (*names, *measurements):
         if names.count(name) > 1:
-            raise OptionError(f"claim '{name}' stands twice in the file")
+            raise OptionError(f"claim '{name}' is twice in the file; remove one")
         if name not in measurements:
             raise OptionError(f"claim '{name}' is in the file but not measured")
         if name not in names:
@@ -340,7 +335,7 @@ def write_claims(path: Path, paper: str, claims: Sequence[Claim]) -> None:
 
 
 def claim_row(claim: Claim) -> dict[str, Any]:
-    """Return a claim as JSON holds it."""
+    """Convert a claim to JSON values."""
     printed, verdict = claim.printed, claim.verdict_text
     texts = ("name", "kind", "claim", "source", "published", "unit", "missing")
     ranges = {"band": printed.band, "expected": printed.expected}

@@ -1,4 +1,4 @@
-"""What papers do alike: motions driven, seen by encoders, low-passed, and tracked."""
+"""Shared functions of papers: driven motions, encoders, low-pass filter, tracking."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from robotid_sim.trajectory.reference import Reference, Trajectory
 ENCODER_NOISE = 2e-5
 """Standard deviation of the position noise [rad]."""
 LOW_PASS_FILTER = Butterworth(cutoff=10.0, order=4)
-"""Of the positions before they are differentiated; no paper prints its numbers."""
+"""Filter of the positions before differentiation; no paper prints its numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +27,12 @@ class FunctionPath:
     joint_names: tuple[str, ...]
     at: Callable[[Float1D], Reference]
     duration: float
-    """Where it ends [s]."""
+    """End time [s]."""
     start: float = 0.0
     period: float | None = None
 
     def __call__(self, t: Float1D) -> Reference:
-        """Return the reference at times."""
+        """Evaluate the reference at times [s]."""
         return self.at(t)
 
 
@@ -43,14 +43,14 @@ class TorqueLaw(Controller):
     torque: Callable[[float, Float1D, Float1D, Setpoint], Float1D]
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
-        """Return the torque; see `Controller`."""
+        """Compute the torque; see `Controller`."""
         return self.torque(t, q, dq, setpoint)
 
 
 def drive(plant: Robot, path: Trajectory, rate: float, controller: Controller | None = None) -> Log:
-    """Drive a plant along a path, by default by the computed torque of its own model.
+    """Drive a plant along a path, by default by computed torque with its true model.
 
-    The log is without sensors, at the rate [Hz].
+    The log has the given rate [Hz] and no sensors.
     """
     law = controller or ComputedTorque(plant)
     with Cell(plant=plant, controller=law, rate=rate).open() as engine:
@@ -58,7 +58,7 @@ def drive(plant: Robot, path: Trajectory, rate: float, controller: Controller | 
 
 
 def make_sensors(sensor: str, **options: float | Sequence[float]) -> tuple[Sensor, ...]:
-    """Build a sensor of torques by its name, and the encoders beside it."""
+    """Build a torque sensor by its name, and encoders."""
     encoders = SENSORS.build("encoder-noise", revolute=ENCODER_NOISE)
     return SENSORS.build(sensor, **options), encoders
 

@@ -1,12 +1,12 @@
-"""A reproduced paper: its trials in Python, and what is said of them in a file beside it.
+"""A reproduced paper: its trials in Python, and its claims and texts in a TOML file.
 
-A paper measures its claims and returns a `Reproduction`. A `TrialPaper` has two things instead. Its
-trials, functions that are run and kept by their parameters, fill a `TrialTable`; its
-``claims.toml`` says what claims, figures, tables and texts of the page take from that table, in the
-words of `Measure`, `charts` and `tables`::
+A paper measures its claims and returns a `Reproduction`. The trials of a `TrialPaper`, functions
+whose results are stored by their parameters, fill a `TrialTable`. Its ``claims.toml`` declares the
+claims, figures, tables and texts of the page from that table, with the keys of `Measure`, `charts`
+and `tables`::
 
     class Drop(TrialPaper):
-        \"\"\"The torque that holds an arm stretched out.\"\"\"
+        \"\"\"The torque that holds a stretched arm.\"\"\"
 
         name: ClassVar[str] = "holding"
 
@@ -34,15 +34,15 @@ from robotid_sim.section import Section
 from robotid_sim.table import Table
 
 MIN_RUNS = 6
-"""Runs below which no statistic is judged: the interval of a median and rank tests need six."""
+"""Smallest number of runs of a judged statistic, for intervals of medians and rank tests."""
 T = TypeVar("T")
 TrialFunction = str | Callable[..., Mapping[str, Any]]
-"""What a trial calls, itself or by its dotted name."""
+"""Function of a trial, or its dotted name."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTrial:
-    """A trial, and the place of its result in the trial table."""
+    """A trial with the key of its result in the trial table."""
 
     key: TrialKey
     trial: Trial
@@ -50,18 +50,18 @@ class PlannedTrial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReproductionSetup:
-    """Where a reproduction is run: effort, seed, processes, and the folder of finished trials."""
+    """Effort, seed, processes and folder of a reproduction."""
 
     folder: Path
-    """Receives the trials."""
+    """Folder of the trials."""
     quick: bool = False
-    """Fewer runs and smaller budgets; the same outputs."""
+    """Use fewer runs and smaller budgets, with the same outputs."""
     runs: int | None = None
-    """Independent runs a method; None for the paper's number, or the quick one."""
+    """Independent runs per method; None for the number of the paper, or the quick one."""
     seed: int = 0
     workers: int = 1
     engine: str | None = None
-    """What plants are in; None for the first engine that is installed."""
+    """Engine of the plants; None for the first that is installed."""
     progress: Progress = silent
 
     def choose(self, full: T, quick: T) -> T:
@@ -69,17 +69,17 @@ class ReproductionSetup:
         return quick if self.quick else full
 
     def runs_of(self, published: int, quick: int) -> int:
-        """Choose the number of runs: what was asked for, else the paper's, else the quick one."""
+        """Choose the number of runs: the requested one, else that of the paper or the quick one."""
         return self.runs or self.choose(published, quick)
 
-    def is_judged(self, least: int = MIN_RUNS) -> bool:
-        """Tell whether statistics are judged: not in a quick run, and not with fewer runs."""
-        return not self.quick and (self.runs is None or self.runs >= least)
+    def is_judged(self, min_runs: int = MIN_RUNS) -> bool:
+        """Check whether statistics are judged: not in a quick run or with too few runs."""
+        return not self.quick and (self.runs is None or self.runs >= min_runs)
 
     def cell(self, key: TrialKey, function: TrialFunction, **parameters: Any) -> PlannedTrial:
-        """Plan one trial of a function, with the seed of the lab."""
-        words = [*key, *(f"{n} {parameters[n]}" for n in ("run",) if n in parameters)]
-        name = re.sub(r"[^A-Za-z0-9._+-]+", "-", " ".join(filter(None, words))).strip("-.")
+        """Plan one trial of a function, with the seed of the setup."""
+        parts = [*key, *(f"{n} {parameters[n]}" for n in ("run",) if n in parameters)]
+        name = re.sub(r"[^A-Za-z0-9._+-]+", "-", " ".join(filter(None, parts))).strip("-.")
         return PlannedTrial(key, self.trial(name, function, **parameters))
 
     def cells(
@@ -89,12 +89,12 @@ class ReproductionSetup:
         runs: int | Sequence[int] = 1,
         **parameters: Any,
     ) -> list[PlannedTrial]:
-        """Plan a trial for every run, which the function is called with."""
+        """Plan one trial per run; the function is called with the run."""
         numbers = range(runs) if isinstance(runs, int) else runs
         return [self.cell(key, function, run=run, **parameters) for run in numbers]
 
     def trial(self, name: str, function: TrialFunction, **parameters: Any) -> Trial:
-        """Plan a trial of a function, itself or ``module:name``, with the seed of the lab."""
+        """Plan a trial of a function or ``module:name``, with the seed of the setup."""
         if not isinstance(function, str):
             function = f"{function.__module__}:{function.__qualname__}"
         return Trial(name, function, {"seed": self.seed, **parameters}, self.engine)
@@ -102,19 +102,19 @@ class ReproductionSetup:
     def plan_runs(
         self, name: str, function: TrialFunction, runs: int, **parameters: Any
     ) -> list[Trial]:
-        """Plan a trial for every run, which it is called with."""
+        """Plan one trial per run, which is an argument of the function."""
         return [self.trial(f"{name}-{run}", function, run=run, **parameters) for run in range(runs)]
 
     def run(self, stage: str, trials: Sequence[Trial]) -> list[dict[str, Any]]:
-        """Run what is not finished of trials, and return their results in order.
+        """Run the unfinished trials, and return the results of all in order.
 
-        The stage is what is shown beside the progress bar.
+        `stage` is the label of the progress bar.
         """
         done = partial(self.progress, stage)
         return run_trials(trials, self.folder, workers=self.workers, progress=done)
 
     def tabulate(self, stage: str, planned: Iterable[PlannedTrial]) -> TrialTable:
-        """Run what is not finished, and return the table of all results."""
+        """Run the unfinished trials, and return the table of all results."""
         cells = list(planned)
         results = self.run(stage, [cell.trial for cell in cells])
         return TrialTable.from_results(zip((cell.key for cell in cells), results, strict=True))
@@ -122,39 +122,39 @@ class ReproductionSetup:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Reproduction:
-    """What came out: claims with verdicts, and tables and figures like the paper's."""
+    """Results of a reproduction: claims with verdicts, tables and figures."""
 
     paper: "Paper"
     finding: str
-    """The result, in a short paragraph for someone with the paper beside them."""
+    """The result in a short paragraph, for readers of the paper."""
     claims: tuple[Claim, ...]
     sections: tuple[Section, ...]
-    """In the order of the paper; the title of a table or figure names the paper's."""
+    """In the order of the paper; titles of tables and figures name those of the paper."""
     tables: Mapping[str, Table] = field(default_factory=dict)
-    """Tables that are written as CSV, by the stem of their file; most are on the page."""
+    """Tables of the CSV files, by the stem of the file; most are on the page."""
     quick: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether every number that is judged is where it is expected; undecided is not enough."""
+        """Whether every judged number is in its expected range; undecided ones are not."""
         return all(claim.outcome in (None, "met") for claim in self.claims)
 
 
 class Paper(ABC):
-    """A published system that the testbench runs; what it claims stands in a file beside it."""
+    """A published system, with its claims in a file next to its module."""
 
     name: ClassVar[str]
     """Kebab-case: robot and method."""
 
     @cached_property
     def sheet(self) -> ClaimSheet:
-        """What the paper is, claims, and does not say: the ``claims.toml`` beside its module."""
+        """Content of ``claims.toml`` next to the module."""
         module = sys.modules[type(self).__module__]
         return read_sheet(Path(str(module.__file__)).with_name("claims.toml"))
 
     @property
     def title(self) -> str:
-        """Robot and method, as the page has it."""
+        """Robot and method, title of the page."""
         return self.sheet.title
 
     @property
@@ -167,12 +167,12 @@ class Paper(ABC):
         """One line for `robotid list papers`."""
         return self.sheet.summary
 
-    def require(self) -> None:  # noqa: B027 - most papers need nothing more
+    def require(self) -> None:  # noqa: B027 - most papers need no package
         """Raise `MissingExtraError` if an optional package that is needed is missing."""
 
     @abstractmethod
     def reproduce(self, lab: ReproductionSetup) -> Reproduction:
-        """Run what is not finished, and return claims with verdicts, tables and figures."""
+        """Run unfinished trials, and return claims with verdicts, tables and figures."""
 
     def reproduction(
         self,
@@ -183,20 +183,20 @@ class Paper(ABC):
         tables: Iterable[Table],
         table: TrialTable = EMPTY_TABLE,
     ) -> Reproduction:
-        """Judge the claims as far as the lab's effort allows, and lay out the page.
+        """Judge the claims according to the effort, and compose the page.
 
         Parameters
         ----------
-        lab : Lab
+        lab : ReproductionSetup
             Effort and seed.
-        measurements : mapping of str to Measured
-            By claim.
+        measurements : mapping of str to MeasuredValue
+            Measured values by claim.
         facts : mapping of str to Any
-            What fills the texts of the page.
+            Values for the texts of the page.
         charts, tables : iterable
-            They find their places by their names; tables without one are written only.
+            Placed by their names; tables without a place are only written.
         table : TrialTable
-            All values of trials.
+            Results of all trials.
 
         Returns
         -------
@@ -221,19 +221,19 @@ class Paper(ABC):
 
 
 class TrialPaper(Paper):
-    """A paper whose claims and tables are made from a trial table, as its file says."""
+    """A paper whose file declares claims and tables from a trial table."""
 
     @abstractmethod
     def run(self, lab: ReproductionSetup) -> TrialTable:
-        """Run what is not finished of all trials, and compute what needs none."""
+        """Run the unfinished trials, and compute values without trials."""
 
     def measurements(self, table: TrialTable) -> dict[str, MeasuredValue]:
-        """Measure what every claim is about, as the file says."""
+        """Measure the values of all claims of the file."""
         facts = self.sheet.measure_facts(table)
         return {c.name: c.measure(table, facts) for c in self.sheet.claim if c.ours is not None}
 
     def reproduce(self, lab: ReproductionSetup) -> Reproduction:
-        """Run what is not finished, and return claims with verdicts, tables and figures."""
+        """Run unfinished trials, and return claims with verdicts, tables and figures."""
         table = self.run(lab)
         facts = self.sheet.measure_facts(table)
         return self.reproduction(lab, self.measurements(table), facts, (), (), table)

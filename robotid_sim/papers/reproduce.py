@@ -1,4 +1,4 @@
-"""Published systems beside ours: the tables, figures and verdicts of papers in a folder."""
+"""Reproduce papers: tables, figures and verdicts in a folder."""
 
 import logging
 from contextlib import AbstractContextManager, ExitStack
@@ -22,7 +22,7 @@ from robotid_sim.result_folder import Run, result_folder
 ALL_PAPERS = "all"
 
 RESULT_FILES = ("report.html", "claims.json", "tables", "figures")
-"""What a reproduction leaves in its folder, beside its trials."""
+"""Files of a reproduction in addition to its trials."""
 
 OVERVIEW_FILE = "index.html"
 """Page of all reproductions."""
@@ -33,22 +33,22 @@ _log = logging.getLogger(__name__)
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Reproductions:
-    """Papers that were reproduced, and where the files are."""
+    """Reproduced papers, with their files."""
 
     each: tuple[Reproduction, ...]
     page: Path
-    """The page of the paper, or of all of them."""
+    """The page of the paper, or of all papers."""
     folders: tuple[Path, ...]
-    """One a paper."""
+    """One folder per paper."""
 
     @property
     def passed(self) -> bool:
-        """Whether every number is where it is expected, and every check is passed."""
+        """Whether every number is in its expected range, and every check is passed."""
         return all(reproduction.passed for reproduction in self.each)
 
     @property
     def files(self) -> list[Path]:
-        """What was written."""
+        """Written files."""
         overview = [self.page] if len(self.folders) > 1 else []
         names = (*RESULT_FILES, "trials")
         return [*overview, *(folder / name for folder in self.folders for name in names)]
@@ -79,26 +79,26 @@ def reproduce(
     command: str = "",
     progress: Progress = silent,
 ) -> Reproductions:
-    """Reproduce a paper, or all: tables, figures, a page, and a verdict on every claim.
+    """Reproduce one or all papers: tables, figures, a page, and a verdict on every claim.
 
     Parameters
     ----------
     paper : str
         Name of a paper, or ``all``.
     out : str or Path
-        Folder for everything; runs that it holds already are not repeated.
+        Folder of all files; stored runs are not repeated.
     quick : bool
         Fewer runs and smaller budgets.
     runs : int, optional
-        Runs a method; by default the paper's number.
+        Runs per method; by default the number of the paper.
     engine : str, optional
         Engine of the plants; by default the first that is installed.
     seed : int
-        Of all randomness.
+        Seed of all randomness.
     workers : int
         Processes; the result does not depend on their number.
     command : str
-        What does it again, for the pages.
+        Command that reproduces the pages.
     progress : callable
         Called with the stage and the share done.
 
@@ -110,7 +110,7 @@ def reproduce(
     Raises
     ------
     UnknownNameError, MissingExtraError
-        If there is no such paper or engine, or a package that it needs is missing.
+        If the paper or engine is unknown, or a package is missing.
     FileFormatError
         If a file cannot be written.
     """
@@ -119,14 +119,14 @@ def reproduce(
         each.require()
     engine, folder = engine_named(engine), Path(out)
     command = command or f"robotid_sim.reproduce({paper!r}, out)"
-    places = [folder / each.name if paper == ALL_PAPERS else folder for each in chosen]
-    reproductions = []
+    folders = [folder / each.name if paper == ALL_PAPERS else folder for each in chosen]
+    results = []
     with ExitStack() as stack:
         if paper == ALL_PAPERS:
             top = stack.enter_context(_folder(folder, (OVERVIEW_FILE,), "all papers", command))
-        for each, place in zip(chosen, places, strict=True):
+        for each, target in zip(chosen, folders, strict=True):
             lab = ReproductionSetup(
-                folder=place / "trials",
+                folder=target / "trials",
                 quick=quick,
                 runs=runs,
                 seed=seed,
@@ -135,31 +135,31 @@ def reproduce(
                 progress=progress,
             )
             with (
-                _folder(place, RESULT_FILES, each.name, command) as written,
+                _folder(target, RESULT_FILES, each.name, command) as written,
                 keep_workers(),
                 use_engine(engine),
             ):
-                reproductions.append(_reproduce_paper(each, lab, written, command, progress))
+                results.append(_reproduce_paper(each, lab, written, command, progress))
         if paper == ALL_PAPERS:
             from robotid_sim.report.page import write_page  # loads matplotlib
             from robotid_sim.report.reproduction_report import overview_report
 
-            write_page(overview_report(reproductions, command, versions()), top / OVERVIEW_FILE)
+            write_page(overview_report(results, command, versions()), top / OVERVIEW_FILE)
     page = folder / (OVERVIEW_FILE if paper == ALL_PAPERS else "report.html")
-    return Reproductions(tuple(reproductions), page, tuple(places))
+    return Reproductions(tuple(results), page, tuple(folders))
 
 
 def _folder(
     path: Path, names: tuple[str, ...], subject: str, command: str
 ) -> AbstractContextManager[Path]:
-    """Return the result folder of a reproduction, to be entered."""
+    """Return the result folder of a reproduction as a context manager."""
     return result_folder(path, names, Run("reproduction", subject, command), FILE_SPACE)
 
 
 def _reproduce_paper(
-    paper: Paper, lab: ReproductionSetup, place: Path, command: str, progress: Progress
+    paper: Paper, lab: ReproductionSetup, folder: Path, command: str, progress: Progress
 ) -> Reproduction:
-    """Reproduce one paper and write what came out."""
+    """Reproduce one paper and write its files."""
     try:
         reproduction = paper.reproduce(lab)
     except KeyboardInterrupt:
@@ -169,15 +169,15 @@ def _reproduce_paper(
     from robotid_sim.report.reproduction_report import reproduction_report, write_tables
 
     try:
-        write_claims(place / "claims.json", paper.name, reproduction.claims)
-        write_tables(reproduction, place / "tables")
+        write_claims(folder / "claims.json", paper.name, reproduction.claims)
+        write_tables(reproduction, folder / "tables")
         page = reproduction_report(reproduction, command, lab, versions())
-        write_page(page, place / "report.html", place / "figures", progress, lab.workers)
+        write_page(page, folder / "report.html", folder / "figures", progress, lab.workers)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         if isinstance(error, RobotIdError) or (file := plugin_of(paper)) is None:
             raise
-        what = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {error}"
         raise PluginError(
-            f"plugin {file}: what paper '{paper.name}' returns cannot be written: {what}"
+            f"plugin {file}: the result of paper '{paper.name}' cannot be written: {reason}"
         ) from error
     return reproduction

@@ -1,13 +1,13 @@
-"""The files of a paper: ``claims.toml`` with its claims and page, ``settings.toml`` with its print.
+"""Files of a paper: ``claims.toml`` with claims and page, ``settings.toml`` with printed values.
 
-Tables of the file are by name, and one may stand for several::
+Entries of the file have names, and one may declare several::
 
     [claim."torque-{scenario}"]
     each = [{scenario = "nominal", needs = "full"}, {scenario = "disturbed", needs = "runs"}]
     claim = "QPSO's torque is closest to the reference's ({scenario})."
     judged = "{needs}"
 
-Other names in braces are filled with ``facts``: numbers of the trial table, as by `Measure`.
+Other names in braces are replaced by ``facts``: numbers of the trial table, see `Measure`.
 """
 
 import tomllib
@@ -31,9 +31,9 @@ from robotid_sim.section import Section
 from robotid_sim.table import Table
 
 ELEMENTS_HEADING = "The paper, item by item"
-"""Heading of the section that lists them."""
+"""Heading of the section on all elements of the paper."""
 Status = Literal["implemented", "corrected", "not"]
-"""What became of an equation, algorithm, table or figure of a paper."""
+"""Status of an equation, algorithm, table or figure of a paper."""
 
 
 class PrintedSection(StrictModel):
@@ -41,23 +41,23 @@ class PrintedSection(StrictModel):
 
     title: str
     text: str = ""
-    """Its ``{names}`` are filled with facts, as in captions and the finding."""
+    """Text; its ``{names}`` are replaced by facts, as in captions and the finding."""
     charts: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
 
 
 class PrintedElement(StrictModel):
-    """An equation, algorithm, table or figure of the paper, and what became of it."""
+    """An equation, algorithm, table or figure of the paper, with its status."""
 
     number: str
-    """As the paper numbers it: ``Eq. (14)``, ``Table 4``."""
+    """Number in the paper: ``Eq. (14)``, ``Table 4``."""
     what: str
     status: Status
     where: tuple[str, ...] = ()
     """Dotted names of code in the package, and ``claim:``, ``figure:`` or ``table:`` with a name of
     this file."""
     note: str = ""
-    """How the print was corrected, or why there is none."""
+    """Correction of the print, or reason for the omission."""
 
     @model_validator(mode="before")
     @classmethod
@@ -69,33 +69,33 @@ class PrintedElement(StrictModel):
     @model_validator(mode="after")
     def _is_explained(self) -> Self:
         if self.status == "not" and self.where:
-            raise ValueError(f"{self.number} is not implemented, but somewhere")
+            raise ValueError(f"{self.number} is not implemented; remove 'where'")
         if self.status != "not" and not self.where:
-            raise ValueError(f"{self.number} is {self.status}, but nowhere")
+            raise ValueError(f"{self.number} is {self.status}; give its place in 'where'")
         if self.status != "implemented" and not self.note:
-            raise ValueError(f"{self.number}: say why it is not implemented as printed")
+            raise ValueError(f"{self.number} is not as printed; give the reason in 'note'")
         return self
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The row of the page's table."""
+        """The row in the table of the page."""
         where = ", ".join(".".join(name.split(".")[-2:]) for name in self.where)
         return self.number, self.what, self.status, self.note or "-", where or "-"
 
 
 class ClaimSheet(StrictModel):
-    """The TOML file of a paper: what it is and claims, and what its page says."""
+    """The TOML file of a paper: claims, figures, tables and texts."""
 
     title: str
     citation: str
     summary: str
     finding: str
     notes: tuple[str, ...] = ()
-    """What the paper does not say."""
+    """Information that is missing in the paper."""
     labels: dict[str, str] = Field(default={})
-    """What tables call methods and cases; by default their names."""
+    """Labels of methods and cases; by default their names."""
     facts: dict[str, Measure] = Field(default={})
-    """Numbers that texts and claims name."""
+    """Numbers for texts and claims."""
     section: tuple[PrintedSection, ...] = ()
     figure: tuple[PrintedFigure, ...] = ()
     table: tuple[PrintedTable, ...] = ()
@@ -106,27 +106,27 @@ class ClaimSheet(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _split_by_name(cls, content: Any) -> Any:
-        """Take what is by name as entries with a name, and those for several apart."""
+        """Convert entries by name to lists of entries, and expand those for several."""
         kinds = ("figure", "table", "claim")
-        named = {kind: list(_entries(content.get(kind, {}))) for kind in kinds}
-        return {**content, **named}
+        entries = {kind: list(_entries(content.get(kind, {}))) for kind in kinds}
+        return {**content, **entries}
 
     def measure_facts(self, table: TrialTable) -> Facts:
         """Compute the facts of the whole paper."""
         return {name: measure.estimate(table)[0] for name, measure in self.facts.items()}
 
     def tables(
-        self, facts: Facts, code_tables: Iterable[Table], table: TrialTable = EMPTY_TABLE
+        self, facts: Facts, computed: Iterable[Table], table: TrialTable = EMPTY_TABLE
     ) -> dict[str, Table]:
-        """Build the declared tables, and complete those that code has made with their titles.
+        """Build the declared tables, and complete the tables from code.
 
-        Raises `OptionError` if a table is neither declared with rows nor made, or made alone.
+        Raises `OptionError` if a table without rows is not made by code, or not declared.
         """
-        by_code = {part.name: part for part in code_tables}
-        named = {printed.name for printed in self.table if not printed.rows}
-        if odd := named ^ set(by_code):
+        by_code = {part.name: part for part in computed}
+        declared = {printed.name for printed in self.table if not printed.rows}
+        if odd := declared ^ set(by_code):
             names = ", ".join(sorted(odd))
-            raise OptionError(f"tables are not both in the file and made: {names}")
+            raise OptionError(f"tables must be in the file and made by code: {names}")
         return {
             printed.name: printed.build(table, facts, self.labels)
             if printed.rows
@@ -135,23 +135,23 @@ class ClaimSheet(StrictModel):
         }
 
     def charts(self, table: TrialTable) -> list[Chart]:
-        """Draw the figures that are declared; the others are drawn by code."""
+        """Draw the declared figures; code draws the others."""
         return [figure.build(table, self.labels) for figure in self.figure if figure.panels]
 
     def sections(
         self, facts: Facts, charts: Sequence[Chart], tables: Mapping[str, Table]
     ) -> tuple[Section, ...]:
-        """Return the sections of the page, notes and elements last.
+        """Build the sections of the page, notes and elements last.
 
-        Raises `OptionError` if a chart, table or fact that the file names is missing, or a chart is
-        not shown.
+        Raises `OptionError` if a chart, table or fact of the file is missing, or a chart has no
+        section.
         """
         printed = {figure.name: figure for figure in self.figure}
         drawn = {chart.name: chart for chart in charts}
         shown = {name for section in self.section for name in section.charts}
         if shown != set(drawn) or shown != set(printed):
             odd = ", ".join(sorted((shown | set(drawn) | set(printed)) - (shown & set(drawn))))
-            raise OptionError(f"figures are not both drawn and in a section: {odd or 'captions'}")
+            raise OptionError(f"figures must be drawn and in a section: {odd or 'captions'}")
         complete = {
             name: replace(
                 chart,
@@ -171,22 +171,22 @@ class ClaimSheet(StrictModel):
                 for section in self.section
             ]
         except KeyError as error:
-            raise OptionError(f"the page needs a table named {error}") from error
+            raise OptionError(f"the page needs the missing table {error}") from error
         if self.notes:
-            sections.append(Section(title="What the paper does not say", notes=self.notes))
+            sections.append(Section(title="Missing information in the paper", notes=self.notes))
         if self.element:
-            columns = ("number", "what", "status", "note", "where")
+            columns = ("number", "element", "status", "note", "where")
             rows = tuple(element.cells for element in self.element)
-            listed = Table(columns, rows, text_columns=len(columns))
-            text = "Every numbered equation, algorithm, table and figure, and what became of it."
-            sections.append(Section(title=ELEMENTS_HEADING, text=text, tables=(listed,)))
+            elements = Table(columns, rows, text_columns=len(columns))
+            text = "All numbered equations, algorithms, tables and figures, with their status."
+            sections.append(Section(title=ELEMENTS_HEADING, text=text, tables=(elements,)))
         return tuple(sections)
 
 
 def _entries(by_name: Any) -> Iterable[Any]:
-    """List entries that the file has by name, each with its name and for all that it stands for.
+    """Yield the entries of the file with their names, and expand those for several.
 
-    A list of entries with names, as in a short file, is taken as it is.
+    A list of entries with names, as in a short file, is not changed.
     """
     if not isinstance(by_name, Mapping):
         yield from by_name
@@ -196,7 +196,7 @@ def _entries(by_name: Any) -> Iterable[Any]:
 
 
 def read_sheet(path: Path) -> ClaimSheet:
-    """Read the claims of a file; raises `FileFormatError` with the first key that is wrong."""
+    """Read the claims of a file; raises `FileFormatError` with the first wrong key."""
     try:
         return ClaimSheet(**tomllib.loads(path.read_text(encoding="utf-8")))
     except tomllib.TOMLDecodeError as error:
@@ -208,8 +208,8 @@ def read_sheet(path: Path) -> ClaimSheet:
 
 
 def read_settings(module: str) -> dict[str, Any]:
-    """Read the ``settings.toml`` beside a module's file: what the paper prints, and our effort.
+    """Read ``settings.toml`` next to a module: printed values, and effort of the reproduction.
 
-    Unlike ``claims.toml`` it counts in the fingerprint of trials: some of them depend on it.
+    Unlike ``claims.toml`` it is part of the fingerprint of trials, because some depend on it.
     """
     return tomllib.loads(Path(module).with_name("settings.toml").read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
-"""Statistics of independent runs by name, each a number with its 95 % interval where it has one.
+"""Statistics of independent runs by name, each a number with a 95 % interval if available.
 
-Of values alone, shape (R,): a mean, a median, … Of values beside others: ratios, differences, and
-tests.
-Runs are paired if those of one number share what is random, such as the box of a search.
+Statistics of one sample, shape (R,), are means, medians, …; those of two samples are ratios,
+differences and tests. Runs are paired if those of one number share random values, such as the
+bounds of a search.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,24 +17,24 @@ from scipy.stats import t as student
 from robotid_sim.arrays import ArrayLike, Float, Float1D
 
 Ends = tuple[float, float] | None
-"""Lower and upper end of an interval; None for fewer runs than it needs."""
+"""Lower and upper end of an interval; None for too few runs."""
 Measurement = tuple[float, Ends]
 """A number and its interval."""
 MIN_RUNS_OF_SPREAD = 12
-"""Runs below which a ratio of spreads has no interval: draws of one run alone would decide it."""
+"""Smallest number of runs for the interval of a ratio of spreads."""
 MIN_RUNS_OF_LOGS = 4
-"""Runs below which Welch's interval and that of a correlation say nothing."""
+"""Smallest number of runs for Welch's interval and that of a correlation."""
 OUTLIER_DISTANCE = 1.5
-"""Quartile distances outside of the quartiles beyond which a value is an outlier."""
+"""Distance of an outlier from the quartiles, over the distance of the quartiles."""
 MIN_DEVIATION = 1e-12
-"""Stands for a deviation of zero, by which others are divided."""
+"""Replaces a deviation of zero in divisions."""
 
 
 def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> Ends:
     """Estimate the interval of the mean of independent runs; None for fewer than four.
 
-    Student's, which of two or three runs is wider than what it is about. Where it would reach below
-    zero for positive values, such as costs with a rare large one, a bootstrap's.
+    Student's t; for two or three runs it would be too wide. If it reaches below zero for positive
+    values, such as costs with a rare large value, the bootstrap is used.
     """
     sample = np.asarray(values, dtype=float)
     if sample.size < 4:
@@ -49,8 +49,8 @@ def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> Ends:
 def interval_of_median(values: ArrayLike, confidence: float = 0.95) -> Ends:
     """Estimate the order-statistic interval of the median; None for fewer than six runs.
 
-    The narrowest symmetric pair of order statistics that covers the median with at least the
-    stated probability, by the binomial distribution; below six runs there is none at 95 %.
+    It is the narrowest symmetric pair of order statistics that contains the median with at least
+    the given probability, by the binomial distribution; below six runs there is none at 95 %.
     """
     sample = np.sort(np.asarray(values, dtype=float))
     lowest = int(binom.ppf(0.5 * (1.0 - confidence), sample.size, 0.5))
@@ -62,7 +62,7 @@ def interval_of_median(values: ArrayLike, confidence: float = 0.95) -> Ends:
 def ratio_of_means(values: ArrayLike, others: ArrayLike, *, paired: bool = False) -> Measurement:
     """Divide two means; None for fewer than two runs. A single other run is a constant."""
     a, b = (np.asarray(part, dtype=float) for part in (values, others))
-    if paired:  # a run without a partner is left out
+    if paired:  # a run without a partner is omitted
         a, b = a[: b.size], b[: a.size]
     value = float(np.divide(a.mean(), b.mean()))
     if b.size == 1 < a.size:
@@ -91,10 +91,10 @@ def deviation(values: ArrayLike) -> float:
 
 
 def _bootstrap(samples: Any, statistic: Callable[..., Any], **options: Any) -> tuple[float, float]:
-    """Estimate an interval by the bootstrap, by default that of percentiles."""
+    """Estimate an interval by the bootstrap, by default with percentiles."""
     rng = np.random.default_rng(0)
-    drawn = bootstrap(samples, statistic, **{"method": "percentile", "rng": rng, **options})
-    return float(drawn.confidence_interval.low), float(drawn.confidence_interval.high)
+    result = bootstrap(samples, statistic, **{"method": "percentile", "rng": rng, **options})
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)
 
 
 def _mean(a: Float1D) -> Measurement:
@@ -102,13 +102,13 @@ def _mean(a: Float1D) -> Measurement:
 
 
 def _deviation(a: Float1D) -> Measurement:
-    """Measure the deviation; its interval is a bootstrap's."""
+    """Measure the deviation, with a bootstrap interval."""
     few, spread = a.size < 4, partial(np.std, ddof=1)
     return deviation(a), None if few else _bootstrap((a,), lambda x, axis: spread(x, axis=axis))
 
 
 def _compare_geometric_means(a: Float1D, b: Float1D) -> Measurement:
-    """Divide two geometric means of unpaired runs; the interval is Welch's."""
+    """Divide two geometric means of unpaired runs, with Welch's interval."""
     logs, others = np.log(a), np.log(b)
     ratio = float(np.exp(logs.mean() - others.mean()))
     if min(logs.size, others.size) < MIN_RUNS_OF_LOGS:
@@ -118,7 +118,7 @@ def _compare_geometric_means(a: Float1D, b: Float1D) -> Measurement:
 
 
 def _difference_of_means(a: Float1D, b: Float1D) -> Measurement:
-    """Subtract two means of unpaired runs; the interval is Welch's, of a single run all numbers."""
+    """Subtract two means of unpaired runs, with Welch's interval, infinite for a single run."""
     ends = (-np.inf, np.inf)
     if min(a.size, b.size) > 1:
         welch = ttest_ind(a, b, equal_var=False).confidence_interval()
@@ -128,7 +128,7 @@ def _difference_of_means(a: Float1D, b: Float1D) -> Measurement:
 
 def _ratio_of_spreads(a: Float1D, b: Float1D, *, spread: Callable[..., Any]) -> Measurement:
     def ratio(above: Float, below: Float, axis: int = 0) -> Any:
-        with np.errstate(divide="ignore", invalid="ignore"):  # draws of one run alone
+        with np.errstate(divide="ignore", invalid="ignore"):  # resamples of a single run
             return spread(above, axis=axis) / spread(below, axis=axis)
 
     ends = _bootstrap((a, b), ratio) if a.size >= MIN_RUNS_OF_SPREAD else None
@@ -136,10 +136,10 @@ def _ratio_of_spreads(a: Float1D, b: Float1D, *, spread: Callable[..., Any]) -> 
 
 
 def _gain_of_minima(a: Float1D, b: Float1D) -> Measurement:
-    """Measure by how much the least of others is above the least value [%].
+    """Compute how much the minimum of the others exceeds the minimum of the values [%].
 
-    By resampling the runs: a minimum that a single run sets is uncertain by as much as the next
-    ones are above it.
+    The interval follows from resampling the runs: a minimum of a single run is as uncertain as its
+    distance to the next values.
     """
 
     def gain(theirs: Float, ours: Float, axis: int) -> Float:
@@ -150,14 +150,14 @@ def _gain_of_minima(a: Float1D, b: Float1D) -> Measurement:
 
 
 def are_outliers(a: Float1D) -> NDArray[np.bool_]:
-    """Tell which values lie more than 1.5 quartile distances outside of the quartiles."""
+    """Check which values lie more than 1.5 quartile distances outside of the quartiles."""
     low, high = np.percentile(a, (25.0, 75.0))
     reach = OUTLIER_DISTANCE * (high - low)
     return np.asarray((a < low - reach) | (a > high + reach))
 
 
 def _difference_of_outliers(a: Float1D, b: Float1D) -> Measurement:
-    """Subtract the shares of outliers; the interval is that of normal distributions."""
+    """Subtract the shares of outliers, with the interval of normal distributions."""
     shares = [are_outliers(part).astype(float) for part in (a, b)]
     value = float(shares[0].mean() - shares[1].mean())
     half = 1.96 * float(np.sqrt(sum(share.var() / share.size for share in shares)))
@@ -165,12 +165,12 @@ def _difference_of_outliers(a: Float1D, b: Float1D) -> Measurement:
 
 
 def _mean_where_reached(a: Float1D) -> Measurement:
-    """Average the runs that have a number; NaN if none has."""
+    """Average the runs with a number; NaN without any."""
     return _mean(a[np.isfinite(a)]) if np.isfinite(a).any() else (np.nan, None)
 
 
 def _rank_test(a: Float1D, b: Float1D, *, alternative: Any) -> Measurement:
-    """Return the p of Wilcoxon's rank-sum test; a single run stands for as many as the others."""
+    """Return the p-value of Wilcoxon's rank-sum test; a single run is repeated."""
     size = max(a.size, b.size)
     a, b = (np.broadcast_to(part, size) if part.size == 1 else part for part in (a, b))
     if np.ptp(np.concatenate([a, b])) == 0.0:
@@ -202,7 +202,7 @@ SAMPLE_STATISTICS: Mapping[str, Callable[[Float1D], Measurement]] = {
     "mean where reached": _mean_where_reached,
     "share of outliers": lambda a: (float(are_outliers(a).mean()), None),
 }
-"""Statistics of values, shape (R,); the value is what is computed once, of several the first."""
+"""Statistics of one sample, shape (R,); ``value`` is the first value."""
 COMPARISON_STATISTICS: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
     "ratio of means": ratio_of_means,
     "paired ratio of means": partial(ratio_of_means, paired=True),
@@ -222,11 +222,11 @@ COMPARISON_STATISTICS: Mapping[str, Callable[[Float1D, Float1D], Measurement]] =
     "two-sided rank test": partial(_rank_test, alternative="two-sided"),
     "rank correlation": _rank_correlation,
 }
-"""Statistics of values beside others, shapes (R,)."""
+"""Statistics of two samples, shapes (R,)."""
 PAIRED_STATISTICS: Mapping[str, Callable[[Float, Float], Float]] = {
     "quotient": lambda a, b: a / b,
     "difference": lambda a, b: a - b,
     "gain": lambda a, b: 100.0 * (1.0 - a / b),
     "excess": lambda a, b: 100.0 * (a / b - 1.0),
 }
-"""What is compared within every run, entry by entry; the statistic is its mean over the runs."""
+"""Comparisons within every run, by entry; the statistic is their mean over the runs."""

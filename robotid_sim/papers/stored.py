@@ -1,4 +1,4 @@
-"""Stored full reproductions with named seeds: what README and overview say over seeds."""
+"""Stored full reproductions with several seeds, for README and overview."""
 
 import json
 from collections import Counter
@@ -11,11 +11,11 @@ from robotid_sim.papers.claims import Claim
 from robotid_sim.section import number
 
 STORED_FILE = Path(__file__).parents[2] / "docs/papers/stored.json"
-"""Written by ``python bench/papers_table.py FOLDER ... --store``; the package itself has it not."""
+"""Written by ``python bench/papers_table.py FOLDER ... --store``; not in the installed package."""
 
 
 class StoredClaim(TypedDict):
-    """What came out for a claim."""
+    """Stored result of a claim."""
 
     ours: float | str
     verdict: str
@@ -23,12 +23,12 @@ class StoredClaim(TypedDict):
 
 
 StoredRuns = Mapping[str, Mapping[str, Mapping[str, StoredClaim]]]
-"""By seed, paper and claim."""
+"""Stored results by seed, paper and claim."""
 
 
 @cache
 def load_stored_runs() -> StoredRuns:
-    """Return the stored runs; none where there is only the installed package."""
+    """Load the stored runs; empty in the installed package."""
     if not STORED_FILE.exists():
         return {}
     runs: StoredRuns = json.loads(STORED_FILE.read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ def load_stored_runs() -> StoredRuns:
 
 
 def verdict_over_seeds(verdicts: Iterable[str]) -> str:
-    """Return the verdict on a claim over the seeds, with the shares if it depends on them."""
+    """Combine the verdicts on a claim over the seeds, with shares if they differ."""
     counts = Counter(verdicts)
     if len(counts) == 1:
         return next(iter(counts))
@@ -45,7 +45,7 @@ def verdict_over_seeds(verdicts: Iterable[str]) -> str:
 
 
 def value_over_seeds(values: Sequence[float | str | None], unit: str) -> str:
-    """Return a number, or its range over the seeds, with its unit."""
+    """Format a number, or its range over the seeds, with its unit."""
     numbers = [v for v in dict.fromkeys(values) if isinstance(v, int | float)]
     if len(numbers) < len(set(values)):
         return str(values[0] or "-")
@@ -54,14 +54,14 @@ def value_over_seeds(values: Sequence[float | str | None], unit: str) -> str:
 
 
 def load_stored_verdicts(paper: str, runs: StoredRuns | None = None) -> dict[str, str]:
-    """Return the verdicts over the seeds by claim; empty for a paper that is not stored."""
-    of_paper = [run[paper] for run in (runs or load_stored_runs()).values() if paper in run]
-    names = of_paper[0] if of_paper else ()
-    return {name: verdict_over_seeds(run[name]["verdict"] for run in of_paper) for name in names}
+    """Load the verdicts over the seeds by claim; empty for a paper that is not stored."""
+    paper_runs = [run[paper] for run in (runs or load_stored_runs()).values() if paper in run]
+    names = paper_runs[0] if paper_runs else ()
+    return {name: verdict_over_seeds(run[name]["verdict"] for run in paper_runs) for name in names}
 
 
-def otherwise(paper: str, claims: Sequence[Claim]) -> list[tuple[str, str, str, str]]:
-    """Return paper, claim, verdict, and stored one, of what is judged and came out otherwise."""
+def find_differences(paper: str, claims: Sequence[Claim]) -> list[tuple[str, str, str, str]]:
+    """List paper, claim, verdict and stored verdict of judged claims that differ."""
     stored = load_stored_verdicts(paper)
     return [
         (paper, claim.name, claim.verdict_text, stored[claim.name])

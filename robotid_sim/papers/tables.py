@@ -1,7 +1,7 @@
-"""Tables of a page, as their TOML file declares them: printed numbers beside ours.
+"""Tables of a page as declared in a TOML file: printed and measured numbers.
 
 A row is a method, a case, an entry such as a parameter, or a run; a column is a `Measure` with a
-heading, and takes from its row what it does not say itself::
+heading, and inherits unset keys from its row::
 
     [table.table-3]
     title = "Table 3: condition numbers"
@@ -31,50 +31,49 @@ from robotid_sim.section import number, percent
 from robotid_sim.table import Table
 
 Place = Mapping[str, Any]
-"""Where a row of a table is in the trial table, as fields of a `Measure`, and its labels."""
+"""Location of a row in the trial table, as fields of a `Measure`, and its labels."""
 SUMMARY_COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "minimum": {"statistic": "least"},
     "mean": {"statistic": "mean"},
     "95 %": {"statistic": "mean", "shows": "interval"},
     "SD": {"statistic": "sample deviation"},
 }
-"""The columns that ``summary`` stands for."""
+"""Columns of a ``summary``."""
 
 
 class Column(Measure):
-    """A column: what is measured for every row, and how it is written."""
+    """A column: measurement and format of its cells."""
 
     heading: str = ""
-    """With ``{j}`` the column stands for one of every entry, such as joint 1, 2, 3."""
+    """Heading; with ``{j}`` there is one column per entry, such as joint 1, 2, 3."""
     metric: str = ""
     label: str = ""
-    """The column holds this text of the row: ``study``, ``case``, ``method`` or, of a run,
-    ``number``."""
+    """Text of the row in the column: ``study``, ``case``, ``method`` or, of a run, ``number``."""
     summary: bool = False
-    """Whether it stands for minimum, mean, its interval, and deviation."""
+    """Whether there are columns for minimum, mean, its interval, and deviation."""
     shows: Literal["value", "interval", "both", "± deviation"] = "value"
     digits: int = 4
     """Significant digits of a number."""
     format: str = ""
-    """How Python writes the number, such as ``.2e`` or ``repr``; ``%`` for a share in percent."""
+    """Python format of the number, such as ``.2e`` or ``repr``; ``%`` for a share in percent."""
 
     @model_validator(mode="before")
     @classmethod
     def _from_heading(cls, content: Any) -> Any:
-        """Read a heading alone, of a table that code makes."""
+        """Accept a heading only, for a table from code."""
         return {"heading": content} if isinstance(content, str) else content
 
     def write_cell(self, table: TrialTable, place: Place, labels: Mapping[str, str]) -> str:
         """Write the cell of a row."""
         if self.label:
             return labels.get(place[self.label], place[self.label])
-        own_keys = {key: place[key] for key in place if key in Measure.model_fields}
+        row_fields = {key: place[key] for key in place if key in Measure.model_fields}
         part = self.model_copy(
-            update={k: v for k, v in own_keys.items() if k not in self.model_fields_set}
+            update={k: v for k, v in row_fields.items() if k not in self.model_fields_set}
         )
         try:
             value, ends = part.estimate(table)
-        except OptionError:  # the paper prints nothing, or the method has no run
+        except OptionError:  # no printed number, or no run
             return self.absent
         if self.shows == "interval":
             return self._ends(ends)
@@ -91,16 +90,16 @@ class Column(Measure):
             return repr(value)
         if isinstance(value, int) and not self.format:
             return str(value)
-        written = format(value, self.format) if self.format else number(value, self.digits)
-        return self.absent if written in ("nan", "-") else written
+        text = format(value, self.format) if self.format else number(value, self.digits)
+        return self.absent if text in ("nan", "-") else text
 
     def _ends(self, ends: Ends) -> str:
         return "-" if ends is None else " … ".join(map(self._number, ends))
 
 
 def settings_rows(chosen: Mapping[str, str]) -> TrialTable:
-    """Describe published settings of searches by method, and what their stability analysis says."""
-    named = {method: load_setting(name) for method, name in chosen.items()}
+    """Describe published settings of searches by method, with their stability analysis."""
+    settings = {method: load_setting(name) for method, name in chosen.items()}
     return TrialTable(
         {
             ("settings", "", method): [
@@ -111,7 +110,7 @@ def settings_rows(chosen: Mapping[str, str]) -> TrialTable:
                     "evaluations": published.max_evals,
                 }
             ]
-            for method, published in named.items()
+            for method, published in settings.items()
         }
     )
 
@@ -124,17 +123,17 @@ class TableRows(StrictModel):
     of: tuple[str, ...] = ()
     """Methods; empty: all."""
     each: Literal["method", "case", "cell", "run", "entry"] = "method"
-    """A cell is a case with a method; its runs are counted from one."""
+    """A cell is a case with a method; runs are counted from one."""
     compared: bool = False
-    """Whether methods are those that a column compares with, its ``over``."""
+    """Whether methods are those of ``over``, with which a column compares."""
     entries: str = ""
-    """Value of a run that has as many entries as there are rows."""
+    """Value of a run with one entry per row."""
     text: str = "{method}"
-    """The label ``method`` of a row; ``{run}`` in it is the number of a run, other names are values
-    of the first."""
+    """Label ``method`` of a row; ``{run}`` is the number of a run, other names are values of the
+    first run."""
 
     def places(self, table: TrialTable) -> Iterator[Place]:
-        """List where the rows are."""
+        """Yield the locations of the rows."""
         study = {"study": self.study}
         methods = self.of or table.methods(self.study, self.case)
         cases = table.cases(self.study) if self.case is None else [self.case]
@@ -148,8 +147,8 @@ class TableRows(StrictModel):
             for method in methods:
                 first = next(iter(table.runs(self.study, method, self.case)), {})
                 text = self.text.format_map({**first, "method": method})
-                side = "over" if self.compared else "of"
-                yield {**study, "case": self.case, side: method, "method": text}
+                key = "over" if self.compared else "of"
+                yield {**study, "case": self.case, key: method, "method": text}
         else:
             for case, method in product(cases, methods):
                 count = len(table.rows.get((self.study, case, method), ()))
@@ -162,18 +161,18 @@ class TableRows(StrictModel):
 
 
 class PrintedTable(StrictModel):
-    """A table; without rows it is made by the paper's code."""
+    """A table; one without rows is made by code."""
 
     name: str
-    """Stem of its file."""
+    """Stem of the file."""
     title: str = ""
     rows: tuple[TableRows, ...] = ()
     columns: tuple[Column, ...] = ()
     text_columns: int = 1
-    """Leading columns that hold text."""
+    """Number of leading text columns."""
 
     def build(self, table: TrialTable, facts: Facts, labels: Mapping[str, str]) -> Table:
-        """Write the table."""
+        """Build the table."""
         columns = [part for column in self.columns for part in _single_columns(column)]
         places = [place for rows in self.rows for place in rows.places(table)]
         cells = tuple(
@@ -184,28 +183,28 @@ class PrintedTable(StrictModel):
         return Table(headings, cells, title, self.text_columns, name=self.name)
 
     def complete(self, table: Table, facts: Facts) -> Table:
-        """Give a table that code has made its title, and headings if the file has them.
+        """Add title, and headings of the file if there are any, to a table from code.
 
-        Raises `OptionError` if rows have other numbers of cells than there are columns.
+        Raises `OptionError` if the numbers of cells and columns differ.
         """
         headed = replace(table, title=fill(self.title, facts))
         if self.columns:
             headings = tuple(column.heading for column in self.columns)
             headed = replace(headed, columns=headings, text_columns=self.text_columns)
         if any(len(row) != len(headed.columns) for row in headed.rows):
-            raise OptionError(f"table '{self.name}' does not have a cell for every heading")
+            raise OptionError(f"table '{self.name}' does not have one cell per heading")
         return headed
 
 
 def _single_columns(column: Column) -> Iterator[Column]:
-    """Take a column of several entries, or a summary, apart."""
+    """Split a column of several entries, or a summary, into single columns."""
     if "{j}" in column.heading and isinstance(column.entry, tuple):
         for k in column.entry:
-            entry_changes = {"entry": k, "heading": column.heading.format(j=k + 1)}
-            yield column.model_copy(update=entry_changes)
+            changes = {"entry": k, "heading": column.heading.format(j=k + 1)}
+            yield column.model_copy(update=changes)
     elif column.summary:
-        for heading, overrides in SUMMARY_COLUMNS.items():
-            changes = {"heading": heading, "digits": 3, "summary": False, **overrides}
+        for heading, fields in SUMMARY_COLUMNS.items():
+            changes = {"heading": heading, "digits": 3, "summary": False, **fields}
             yield column.model_copy(update=changes)
     else:
         yield column

@@ -1,8 +1,8 @@
-"""The trial table: what every run of a paper returned, by study, case and method.
+"""The trial table: results of all runs of a paper, by study, case and method.
 
-All that a page shows is read from it. A study is a part of the work, such as the searches on exact
-data; its cases are what all methods meet, such as a trajectory or a scenario; a row is what one run
-returned, by name. Printed numbers are rows of the study ``printed``, beside ours by the same means.
+All values of a page are read from it. A study is a part of the work, such as the searches on exact
+data; its cases are common to all methods, such as a trajectory or a scenario; a row is the result
+of one run, by name. Printed numbers are rows of the study ``printed``.
 """
 
 import re
@@ -29,13 +29,13 @@ from robotid_sim.papers.statistics import (
 )
 
 ResultRow = Mapping[str, Any]
-"""What a run returned: numbers, lists of them, or texts, by name."""
+"""Result of a run: numbers, lists of numbers, or texts, by name."""
 TrialKey = tuple[str, str, str]
-"""Study, case and method; case and method are empty where there is only one."""
+"""Study, case and method; case and method are empty if there is only one."""
 COMPUTED_STUDY = "computed"
-"""The study of what is computed once, from other runs or from none; it has one row."""
+"""The study of values that are computed once; it has one row."""
 PRINTED_STUDY = "printed"
-"""The study of what the paper prints; its cases are the tables."""
+"""The study of printed values; its cases are the tables of the paper."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,29 +43,29 @@ class TrialTable:
     """Rows of all runs."""
 
     rows: Mapping[TrialKey, Sequence[ResultRow]] = field(default_factory=dict)
-    """One row a run, in the order in which they were given."""
+    """One row per run, in the given order."""
 
     @classmethod
     def from_results(cls, results: Iterable[tuple[TrialKey, ResultRow]]) -> "TrialTable":
-        """Collect rows by their keys, one a run.
+        """Collect rows by their keys, one per run.
 
-        A result may hold ``studies`` or ``methods`` by name, or a list of ``runs``, in place of a
+        A result may have ``studies`` or ``methods`` by name, or a list of ``runs``, instead of a
         row.
         """
         rows: dict[TrialKey, list[ResultRow]] = {}
         for key, result in results:
-            for place, row in take_apart(key, result):
+            for place, row in split_result(key, result):
                 rows.setdefault(place, []).append(row)
         return cls(rows)
 
     @classmethod
     def from_computed(cls, **values: Any) -> "TrialTable":
-        """Keep what is computed once."""
+        """Store values that are computed once."""
         return cls({(COMPUTED_STUDY, "", ""): [values]})
 
     @classmethod
     def from_printed(cls, tables: Mapping[str, Mapping[str, ResultRow]]) -> "TrialTable":
-        """Keep what a paper prints: rows by method, by the name of their table."""
+        """Store printed values: rows by method, by the name of their table."""
         rows = {
             (PRINTED_STUDY, t, m): [row]
             for t, methods in tables.items()
@@ -74,11 +74,11 @@ class TrialTable:
         return cls(rows)
 
     def __or__(self, other: "TrialTable") -> "TrialTable":
-        """Join two tables; where both have a key, the rows are those of the other."""
+        """Join two tables; for keys in both, the rows are those of the other."""
         return TrialTable({**self.rows, **other.rows})
 
     def cases(self, study: str, method: str = "") -> list[str]:
-        """List the cases of a study, or those that a method has."""
+        """List the cases of a study, or of one of its methods."""
         keys = (key for key in self.rows if key[0] == study and method in ("", key[2]))
         return list(dict.fromkeys(case for _, case, _ in keys))
 
@@ -88,7 +88,7 @@ class TrialTable:
         return list(dict.fromkeys(method for _, _, method in keys))
 
     def runs(self, study: str, method: str = "", case: str | None = None) -> list[ResultRow]:
-        """List the rows of a method, run by run; without a case those of all, one after the other.
+        """List the rows of a method by run; without a case those of all cases.
 
         Raises `OptionError` if there are none.
         """
@@ -99,9 +99,9 @@ class TrialTable:
         return runs
 
     def values(self, study: str, method: str, metric: str, case: str | None = None) -> Float:
-        """Read a value of every run, shape (R, ...); NaN for what a run never reached.
+        """Read a value of every run, shape (R, ...); NaN if a run did not reach it.
 
-        Raises `OptionError` if there are no runs, or none has it.
+        Raises `OptionError` if there are no runs, or no run has it.
         """
         try:
             return np.array([row[metric] for row in self.runs(study, method, case)], dtype=float)
@@ -111,22 +111,22 @@ class TrialTable:
             ) from error
 
     def best(self, study: str, method: str, metric: str, case: str | None = None) -> ResultRow:
-        """Find the run with the least of a value."""
+        """Find the run with the smallest value."""
         return min(self.runs(study, method, case), key=lambda row: float(row[metric]))
 
 
 EMPTY_TABLE = TrialTable()
 
 
-def take_apart(key: TrialKey, result: ResultRow) -> Iterator[tuple[TrialKey, ResultRow]]:
-    """Take a result of several studies, methods or runs apart."""
+def split_result(key: TrialKey, result: ResultRow) -> Iterator[tuple[TrialKey, ResultRow]]:
+    """Split a result of several studies, methods or runs into rows."""
     study, case, method = key
     if "studies" in result:
         for name, part in result["studies"].items():
-            yield from take_apart((name, case, method), part)
+            yield from split_result((name, case, method), part)
     elif "methods" in result:
         for name, part in result["methods"].items():
-            yield from take_apart((study, case, name), part)
+            yield from split_result((study, case, name), part)
     else:
         yield from ((key, row) for row in result.get("runs", [result]))
 
@@ -147,20 +147,20 @@ _RANGE_FORMS: dict[str, Callable[..., tuple[float | None, float | None, bool]]] 
 
 @dataclass(frozen=True, slots=True)
 class ClaimRange:
-    """A range in words: above, below, at least, at most or exactly a number; a to b; a number."""
+    """A range as text: above, below, at least, at most or exactly a number; a to b; a number."""
 
     text: str
     lower: float | None
-    """None: open."""
+    """Lower end; None if open."""
     upper: float | None
     strict: bool
-    """Whether the ends are outside."""
+    """Whether the ends are excluded."""
     whole: bool = False
-    """Whether all of the 95 % interval must lie in it, if there is one."""
+    """Whether the whole 95 % interval must lie in it, if there is one."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read the range of a text; raises `OptionError` with the forms that are understood."""
+        """Parse the text of a range; raises `OptionError` with the valid forms."""
         bare = text.removesuffix(INTERVAL_SUFFIX)
         for pattern, ends in _RANGE_FORMS.items():
             if match := re.fullmatch(pattern, bare):
@@ -169,19 +169,19 @@ class ClaimRange:
                 )
                 return cls(text, *ends(*numbers), whole=bare != text)
         raise OptionError(
-            f"'{text}' is no range; write 'above 1', 'below 1', 'at least 1', 'at most 1', "
-            f"'exactly 1', '1 to 2' or 'a number', or add '{INTERVAL_SUFFIX.strip()}'"
+            f"unknown range '{text}'; write above, below, 'at least', 'at most' or exactly 1, "
+            f"'1 to 2' or 'a number', with '{INTERVAL_SUFFIX.strip()}' if needed"
         )
 
     def is_met(self, value: object, interval: tuple[float, float] | None = None) -> bool:
-        """Tell whether a number, or all of its interval, lies in the range; a text never does."""
+        """Check whether a number, or its whole interval, lies in the range; a text never does."""
         if not isinstance(value, Real) or isnan(value):
             return False
         low, high = interval if self.whole and interval is not None else (float(value),) * 2
         return self._is_above(low) and self._is_below(high)
 
     def is_subset(self, other: "ClaimRange") -> bool:
-        """Tell whether every number of this range lies in another one, by its ends."""
+        """Check whether this range lies in another one, by its ends."""
         below = other.lower is None or (
             self.lower is not None
             and (other.is_met(self.lower) or (self.strict and self.lower == other.lower))
@@ -193,7 +193,7 @@ class ClaimRange:
         return below and above
 
     def is_touched(self, interval: tuple[float, float]) -> bool:
-        """Tell whether a point of an interval lies in the range."""
+        """Check whether an interval overlaps the range."""
         return self._is_above(interval[1]) and self._is_below(interval[0])
 
     def _is_above(self, value: float) -> bool:
@@ -212,7 +212,7 @@ REDUCTIONS: Mapping[str, Callable[..., Float]] = {
     "largest": np.max,
     "all": lambda x, axis: np.moveaxis(x, axis, -1).ravel(),
 }
-"""How the entries of a run, such as its joints, become one number."""
+"""Reductions of the entries of a run, such as its joints, to one number."""
 TRANSFORMS: Mapping[str, Callable[[float], float]] = {
     "": lambda x: x,
     "percent above": lambda x: 100.0 * (x - 1.0),
@@ -222,7 +222,7 @@ TRANSFORMS: Mapping[str, Callable[[float], float]] = {
 
 
 class StrictModel(BaseModel):
-    """A part of a TOML file: without keys that nobody reads."""
+    """A part of a TOML file without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -232,11 +232,11 @@ class Measure(StrictModel):
 
     study: str = COMPUTED_STUDY
     case: str | None = None
-    """None: all cases, one after the other."""
+    """Case; None for all cases, one after the other."""
     metric: str
     """Name of a value of every run."""
     of: str | tuple[str, ...] = ""
-    """Method; of several, all runs; with ``each = "of"`` none stands for all."""
+    """Method, or several with all of their runs; with ``each = "of"`` empty for all methods."""
     over: str | tuple[str, ...] = ""
     """Method that the statistic compares with."""
     over_case: str = ""
@@ -244,38 +244,38 @@ class Measure(StrictModel):
     by: str = ""
     """Other value of the same runs that the statistic compares with."""
     run: int | None = None
-    """None: all runs."""
+    """Run; None for all runs."""
     entry: int | str | tuple[int, ...] | None = None
-    """Of values with several entries, such as joints: one, some, or a name of `REDUCTIONS`."""
+    """Entry of values with several, such as joints: one, some, or a name of `REDUCTIONS`."""
     statistic: str = "value"
     floor: float = -np.inf
-    """What is below counts as this, such as rounding."""
+    """Lower limit of the values, such as rounding."""
     each: Literal["", "case", "of", "over", "entry", "run"] = ""
-    """What the statistic is taken of, one by one."""
+    """Parts with a separate statistic."""
     pick: Literal["", "least", "greatest", "mean", "rises", "place", "range"] = ""
-    """What becomes of these; rises count steps up, the place is one more than those above 1, and a
-    range is a text with ``{low}`` and ``{high}``, and with ``{least}`` and ``{greatest}`` for the
-    names."""
+    """Combination of these statistics; ``rises`` counts increases, ``place`` is one plus the number
+    of values above 1, and ``range`` is a text with ``{low}`` and ``{high}``, and with ``{least}``
+    and ``{greatest}`` for the names."""
     end: Literal["", "lower", "upper"] = ""
-    """End of the interval that is taken in place of the number, if there is one."""
+    """End of the interval to use instead of the number, if there is one."""
     rule: str = ""
-    """Range of which it is counted how many lie in it."""
+    """Range for a count of the values in it."""
     shown: Literal["", "percent above", "percent below", "root"] = ""
-    """What a ratio is shown as."""
+    """Form of a ratio."""
     scale: float = 1.0
     text: str = ""
-    """How each is written in a list, such as ``{name} {value:.3g}``; the number is this text, with
-    a least or greatest pick that of the one alone."""
+    """Format of each value in a list, such as ``{name} {value:.3g}``; the measure then is the text,
+    with a least or greatest pick that of one value."""
     separator: str = ", "
     absent: str = "-"
-    """What stands where there is no number."""
+    """Text for a missing number."""
     interval: bool = True
-    """Whether the interval is of use."""
+    """Whether the interval is used."""
 
     @model_validator(mode="before")
     @classmethod
     def _from_name(cls, content: Any) -> Any:
-        """Read the name of a computed value."""
+        """Accept the name of a computed value."""
         return {"metric": content} if isinstance(content, str) else content
 
     @field_validator("statistic")
@@ -287,7 +287,7 @@ class Measure(StrictModel):
         return name
 
     def estimate(self, table: TrialTable) -> tuple[Any, Ends]:
-        """Compute the number and its interval; a single value, such as a text, is taken as it is.
+        """Compute the number and its interval; a single value, such as a text, is not changed.
 
         Raises `OptionError` if the table has no such runs.
         """
@@ -321,11 +321,11 @@ class Measure(StrictModel):
         return self.text.format(name=name, value=self._display_value(value))
 
     def _display_value(self, value: float) -> float:
-        changed = TRANSFORMS[self.shown](value)
-        return changed if self.scale == 1.0 else self.scale * changed
+        result = TRANSFORMS[self.shown](value)
+        return result if self.scale == 1.0 else self.scale * result
 
     def _names(self, table: TrialTable) -> Sequence[str]:
-        """Name the cases, methods or entries that the statistic is taken of, one by one."""
+        """Name the cases, methods or entries with a separate statistic."""
         if self.each == "case":
             return table.cases(self.study)
         if self.each in ("of", "over"):
@@ -333,7 +333,7 @@ class Measure(StrictModel):
         return [str(k + 1) for k in range(len(self._parts(table)))]
 
     def _single(self, table: TrialTable) -> Any:
-        """Return what a run has, as it is, if no statistic is taken."""
+        """Return the value of a run unchanged if there is no statistic."""
         if self.statistic != "value" or self.each or not isinstance(self.of, str):
             return None
         value = table.runs(self.study, self.of, self.case)[self.run or 0].get(self.metric)
@@ -356,7 +356,7 @@ class Measure(StrictModel):
     def _measure_at(self, table: TrialTable, **place: Any) -> Measurement:
         """Compute the statistic at a case, method or entry."""
         part, name = self.model_copy(update=place), self.statistic
-        # What is compared within a run is reduced afterwards: a mean of quotients is no quotient.
+        # Comparisons within a run are reduced afterwards: a mean of quotients is not a quotient.
         reduction = (
             part.entry if name in PAIRED_STATISTICS and isinstance(part.entry, str) else None
         )
@@ -364,8 +364,8 @@ class Measure(StrictModel):
         values = part.values_of(table, part.of, part.metric, whole=whole)
         if name in SAMPLE_STATISTICS:
             return SAMPLE_STATISTICS[name](values)
-        beside = part.model_copy(update={"case": part.over_case or part.case})
-        others = beside.values_of(table, part.over or part.of, part.by or part.metric, whole=whole)
+        other = part.model_copy(update={"case": part.over_case or part.case})
+        others = other.values_of(table, part.over or part.of, part.by or part.metric, whole=whole)
         if name in PAIRED_STATISTICS:
             return SAMPLE_STATISTICS["mean"](
                 _reduce(PAIRED_STATISTICS[name](values, others), reduction)
@@ -385,7 +385,7 @@ class Measure(StrictModel):
 
 
 def _reduce(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:
-    """Take an entry, some entries, or what a reduction makes of them."""
+    """Select entries, or reduce them."""
     if isinstance(entry, str):
         return np.asarray(REDUCTIONS[entry](values, axis=-1))
     if entry is None:
@@ -394,7 +394,7 @@ def _reduce(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:
 
 
 def _pick(parts: Sequence[Measurement], pick: str) -> Measurement:
-    """Choose one of several estimates, or what they are together."""
+    """Select one of several estimates, or combine them."""
     values = [value for value, _ in parts]
     if pick == "mean":
         return float(np.mean(values)), interval_of_mean(values)

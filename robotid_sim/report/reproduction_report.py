@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from robotid_sim.files import make_folder, write_text
 from robotid_sim.papers.claims import CHECK_VERDICT, UNJUDGED_VERDICT, VERDICTS, Claim
 from robotid_sim.papers.paper import Reproduction, ReproductionSetup
-from robotid_sim.papers.stored import load_stored_runs, load_stored_verdicts, otherwise
+from robotid_sim.papers.stored import load_stored_runs, load_stored_verdicts, find_differences
 from robotid_sim.pipeline.engine_comparison import engine_title
 from robotid_sim.report.page import Page
 from robotid_sim.report.text import JunitCase, Text
@@ -114,7 +114,7 @@ def _seed_sections(reproductions: Sequence[Reproduction]) -> Iterator[Section]:
         verdict for paper in stored for verdict in paper.values() if verdict != CHECK_VERDICT
     ]
     same = sum(verdict in VERDICTS for verdict in verdicts)
-    rows = [row for each in reproductions for row in otherwise(each.paper.name, each.claims)]
+    rows = [row for each in reproductions for row in find_differences(each.paper.name, each.claims)]
     subject = "claims have a verdict" if len(rows) > 1 else "claim has a verdict"
     text = (
         f"Stored full runs with seeds {', '.join(load_stored_runs())} have the same verdict on "

@@ -1,4 +1,4 @@
-"""Closed-loop tasks as runs of a trajectory."""
+"""Closed-loop tasks, as runs of a trajectory."""
 
 from typing import TYPE_CHECKING
 

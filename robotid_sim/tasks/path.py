@@ -25,16 +25,16 @@ from robotid_sim.tasks.placement import (
 from robotid_sim.trajectory.reference import Reference
 
 JOINT_SWING = 0.25
-"""Swing of a task in joint space, over half of the range of every joint."""
+"""Amplitude of a task in joint space, over half of the range of every joint."""
 
 SWING_SHARES = (1.0, 0.5, 0.25, 0.1)
-"""Shares of that swing that are tried until links keep apart."""
+"""Shares of this amplitude to try until there are no contacts."""
 
 FURTHER_POSES = 50
-"""Poses about which a task in joint space is tried after home and the middle of the limits."""
+"""Number of further poses for a task in joint space, after home and the middle of the limits."""
 
 SPACE_REMEDY = "give a smaller clearance, or let links touch (design.constraints)"
-"""Remedy where links cannot keep apart."""
+"""Remedy for a task with contacts in all poses."""
 
 
 @public_value
@@ -44,11 +44,11 @@ class JointPath:
 
     joint_names: tuple[str, ...]
     task: str
-    """Name of the shape: ``circle``, ``joint-ellipse``, ..."""
+    """Name of its shape: ``circle``, ``joint-ellipse``, ..."""
     points: Float2D
     """Positions at equal steps of the phase, both ends included, shape (M, n)."""
     singularity_index: Float1D
-    """Singularity index at the points, shape (M,); infinite in a singularity."""
+    """Singularity index at the points, shape (M,); infinite at a singularity."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, len(self.joint_names)), "points")
@@ -69,16 +69,16 @@ class JointPath:
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Lap:
-    """One lap of a path, or one way along an open one, from rest to rest.
+    """One lap of a closed path, or one pass along an open one, from rest to rest.
 
-    The phase speeds up over `ramp` seconds, runs evenly, and slows down.
+    The phase accelerates over `ramp` seconds, has a constant rate, and decelerates.
     """
 
     path: JointPath
     duration: float
     """Time of the lap [s]."""
     ramp: float = 1.0
-    """Time of speeding up, and of slowing down [s]."""
+    """Time of acceleration, and of deceleration [s]."""
     period: float | None = None
     start: float = 0.0
     _spline: BSpline = field(init=False, repr=False)
@@ -96,27 +96,27 @@ class Lap:
         return self.path.joint_names
 
     def __call__(self, t: Float1D) -> Reference:
-        """Return the reference at times `t`; the chain rule through the phase is exact."""
+        """Compute the reference at times `t`, by the exact chain rule through the phase."""
         t = np.asarray(t, dtype=float)
         T, r = self.duration, self.ramp
-        even = 2.0 * np.pi / (T - r)
+        plateau_rate = 2.0 * np.pi / (T - r)
 
-        def ramped(u: Float1D) -> tuple[Float1D, Float1D, Float1D]:
-            """Return phase and two derivatives on a ramp, whose rate follows the unit quintic."""
+        def compute_ramp(u: Float1D) -> tuple[Float1D, Float1D, Float1D]:
+            """Compute phase and two derivatives on a ramp, whose rate follows the unit quintic."""
             s = np.clip(u / r, 0.0, 1.0)
-            area = even * r * s**4 * (2.5 - 3.0 * s + s**2)
+            area = plateau_rate * r * s**4 * (2.5 - 3.0 * s + s**2)
             return (
                 area,
-                even * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
-                even * 30.0 * s**2 * (1.0 - s) ** 2 / r,
+                plateau_rate * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
+                plateau_rate * 30.0 * s**2 * (1.0 - s) ** 2 / r,
             )
 
-        area, rate, change = ramped(t)
-        back, back_rate, back_change = ramped(T - t)
-        late = t > T - r
-        phase = np.where(t <= r, area, even * (t - 0.5 * r))
-        phase = np.clip(np.where(late, 2.0 * np.pi - back, phase), 0.0, 2.0 * np.pi)
-        rate, change = np.where(late, back_rate, rate), np.where(late, -back_change, change)
+        area, rate, change = compute_ramp(t)
+        remaining, end_rate, end_change = compute_ramp(T - t)
+        slows = t > T - r
+        phase = np.where(t <= r, area, plateau_rate * (t - 0.5 * r))
+        phase = np.clip(np.where(slows, 2.0 * np.pi - remaining, phase), 0.0, 2.0 * np.pi)
+        rate, change = np.where(slows, end_rate, rate), np.where(slows, -end_change, change)
         by_phase = [self._spline(phase, nu) for nu in (0, 1, 2)]
         rate, change = rate[:, None], change[:, None]
         return Reference(
@@ -126,7 +126,7 @@ class Lap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedPath:
-    """A path whose phase is the time: at rest at both ends, in between as fast as it was given."""
+    """A path whose phase is the time: at rest at both ends, between them at the given speed."""
 
     path: JointPath
     """Its points are at equal steps of the time."""
@@ -148,7 +148,7 @@ class TimedPath:
         return self.path.joint_names
 
     def __call__(self, t: Float1D) -> Reference:
-        """Return the reference at times `t`; before and after the motion the robot rests."""
+        """Compute the reference at times `t`; before and after the motion the robot rests."""
         times = np.asarray(t, dtype=float)
         inside = ((times > 0.0) & (times < self.duration))[:, None]
         q, dq, ddq = (self._spline(np.clip(times, 0.0, self.duration), nu) for nu in (0, 1, 2))
@@ -156,7 +156,7 @@ class TimedPath:
 
 
 def joint_space_path(robot: Robot, task: str, points: Float2D) -> JointPath:
-    """Return a path through joint positions, shape (N, n), with the singularity index along it."""
+    """Make a path through joint positions, shape (N, n), with the singularity index along it."""
     demand = tip_demand(robot)
     index = [singularity_index(robot, q, demand) for q in points]
     return JointPath(robot.joint_names, task, points, np.array(index))
@@ -171,28 +171,29 @@ def shape_path(
     size: float | None = None,
     keeps: Keeps | None = None,
 ) -> JointPath:
-    """Return a path along which the tip draws a shape, or the joints swing through its analog.
+    """Find a path along which the tip draws a shape, or the joints follow its analog.
 
-    With six joints or more the orientation is held, and a redundant arm keeps near the middle of
-    its ranges; with fewer, only the position of the tip counts. Without a center, the home pose and
-    random configurations are tried as centers, the best conditioned first, until the path is within
-    the limits and has a singularity index below LARGEST_INDEX all along; with one, it may reach
-    NEAR_SINGULAR if need be. Where nothing is asked for and no place fits, the joints swing.
+    With six joints or more the orientation is constant, and a redundant arm stays near the middle
+    of its ranges; with fewer, only the position of the tip counts. Without a center, the home pose
+    and random configurations are tried as centers, the best conditioned first, until the path is
+    within the limits and everywhere has a singularity index below `MAX_PLACED_SINGULARITY_INDEX`;
+    with one, up to `MAX_SINGULARITY_INDEX`. With no center, plane or size, and no solution,
+    the joints follow the analog.
 
     Parameters
     ----------
     robot : Robot
         Kinematics and limits.
     shape : PlaneShape
-        What to draw.
+        The shape.
     center : tuple of float, optional
-        Center in the root frame [m]; by default it is searched.
+        Center in the root frame [m]; searched by default.
     plane : str, optional
         Plane of the root frame: ``xy``, ``yz`` or ``xz``; by default any, or that of a planar arm.
     size : float, optional
-        Size of the shape [m]; by default 15, 10 or 5 % of the reach, whichever works.
+        Size of the shape [m]; by default the first of 15, 10 and 5 % of the reach that works.
     keeps : callable, optional
-        Whether links keep apart along positions of shape (N, n); by default they need not.
+        Whether positions of shape (N, n) are free of contacts; by default contacts are allowed.
 
     Returns
     -------
@@ -202,14 +203,14 @@ def shape_path(
     Raises
     ------
     PathError
-        If a center, plane or size is given and no shape of it works, or nothing keeps links apart.
+        If no shape with the given center, plane or size works, or all paths have contacts.
     """
     solution = place(robot, shape, center, plane, size, keeps)
     if solution is not None:
         return JointPath(robot.joint_names, shape.name, solution.q, solution.singularity_index)
     swing = shape.swing(np.linspace(0.0, 2.0 * np.pi, MIN_POINTS), robot.dof)
     wide = JOINT_SWING * robot.limits.half_range * swing
-    # Poses within the limits, always the same for a robot.
+    # Poses within the limits, the same in every call.
     random = np.random.default_rng(0).uniform(-1.0, 1.0, (FURTHER_POSES, robot.dof))
     further = robot.limits.middle + random * robot.limits.half_range
     for middle, share in product((robot.limits.middle, robot.home, *further), SWING_SHARES):
@@ -220,21 +221,21 @@ def shape_path(
         if inside is None and (keeps is None or keeps(points)):
             return joint_space_path(robot, shape.joint_name, points)
     raise PathError(
-        f"'{robot.name}' has no place for a {shape.name}: {CONTACT_MESSAGE}; {SPACE_REMEDY}"
+        f"a {shape.name} does not fit '{robot.name}': {CONTACT_MESSAGE}; {SPACE_REMEDY}"
     )
 
 
 def make_tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
-    """Return the path of the default study: a circle of the tip, or an ellipse of the joints.
+    """Find the path of the default study: a circle of the tip, or an ellipse of the joints.
 
-    See `shape_path` for how it is placed.
+    See `shape_path` for its position.
 
     Parameters
     ----------
     robot : Robot
         Kinematics and limits.
     radius : float, optional
-        Radius [m]; by default 15, 10 or 5 % of the reach, whichever works.
+        Radius [m]; by default the first of 15, 10 and 5 % of the reach that works.
 
     Returns
     -------
@@ -244,36 +245,36 @@ def make_tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
     Raises
     ------
     PathError
-        If a radius is given and no circle of it works.
+        If no circle with the given radius works.
     """
     return shape_path(robot, CIRCLE_SHAPE, size=radius)
 
 
 def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> Lap:
-    """Return the shortest lap within a share of velocity, acceleration and torque limits.
+    """Find the shortest lap within a share of velocity, acceleration and torque limits.
 
-    Where gravity alone takes more than the share of a torque limit, that limit does not count.
+    A torque limit of which gravity alone exceeds the share does not count.
 
     Parameters
     ----------
     robot : Robot
-        Whose limits count.
+        Robot with the limits.
     path : JointPath
         The path.
     share : float
         Share of the limits.
     longest : float
-        Time that is returned if even that is too fast [s].
+        Time of the lap if even this is too fast [s].
 
     Returns
     -------
     lap : Lap
         The timed path.
     """
-    still = joint_torque(robot, path.points, 0.0 * path.points, 0.0 * path.points)
-    counts = np.abs(still).max(axis=0) < share * robot.limits.effort
+    gravity = joint_torque(robot, path.points, 0.0 * path.points, 0.0 * path.points)
+    counts = np.abs(gravity).max(axis=0) < share * robot.limits.effort
 
-    def use(duration: float) -> float:
+    def compute_limit_use(duration: float) -> float:
         lap = Lap(path, duration)
         reference = lap(np.linspace(0.0, duration, 400))
         tau = np.abs(joint_torque(robot, reference.q, reference.dq, reference.ddq))
@@ -285,9 +286,9 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
         )
 
     low, high = 2.5, longest
-    if use(low) <= share:
+    if compute_limit_use(low) <= share:
         return Lap(path, low)
     while high - low > 1e-3 * high:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if use(middle) <= share else (middle, high)
+        low, high = (low, middle) if compute_limit_use(middle) <= share else (middle, high)
     return Lap(path, round(float(np.ceil(high * 100.0)) / 100.0, 2))

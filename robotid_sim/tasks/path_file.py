@@ -1,6 +1,6 @@
-"""A path from a CSV file of the user.
+"""Paths of the user from CSV files.
 
-Path files: rows of joint positions or tip poses, with or without times, and a curve through.
+Path files: rows of joint positions or tip poses, with or without times, and a curve through them.
 """
 
 import csv
@@ -43,19 +43,19 @@ POSITION_COLUMNS = ("x", "y", "z")
 POSE_COLUMNS = (*POSITION_COLUMNS, "qx", "qy", "qz", "qw")
 
 MIN_ROWS = 4
-"""Rows that a cubic spline needs."""
+"""Minimum number of rows for a cubic spline."""
 
 QUATERNION_TOLERANCE = 0.01
-"""Largest error of a quaternion's norm; files are rounded."""
+"""Largest error of a quaternion's norm, from rounding in files."""
 
 MAX_VALUE = 1e9
-"""Largest size of a joint position or a coordinate [rad or m]."""
+"""Largest magnitude of a joint position or a coordinate [rad or m]."""
 
 SHORTEST_STEP, LONGEST_STEP = 1e-6, 100.0
-"""Times from one row to the next [s]; those of other units are beyond them."""
+"""Range of the time between rows [s]; times in other units are outside."""
 
 TURN_LENGTH = 0.2
-"""Length [m] that a turn of the tip by 1 rad counts for along a path."""
+"""Path length for a rotation of the tip by 1 rad [m]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,17 +68,17 @@ class Waypoints:
     values: Float2D
     """Joint positions [rad or m], or x, y, z [m] and qx, qy, qz, qw, shape (K, n or 3 or 7)."""
     t: Float1D | None = None
-    """Times [s], from zero, shape (K,); None where the speed is free."""
+    """Times [s], from zero, shape (K,); None if the speed is free."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, None), "values")
         freeze(self, (len(self.values),), "t", optional=True)
 
     def phases(self, scale: Float1D) -> Float1D:
-        """Return the phase of every row, 0 to 2 pi: by its time, else by the length of the path.
+        """Compute the phase of every row, 0 to 2 pi: by its time, else by the length of the path.
 
-        `scale`, shape (n,), divides the motion of every joint before it counts for the length.
-        Raises `FileFormatError` if a row repeats the one before and has no time.
+        `scale`, shape (n,), divides the motion of every joint for the length. Raises
+        `FileFormatError` if a row without time repeats the previous one.
         """
         if self.t is not None:
             return np.asarray(2.0 * np.pi * self.t / self.t[-1])
@@ -91,23 +91,23 @@ class Waypoints:
         if not length.all():
             row = int(length.argmin()) + 2
             raise FileFormatError(
-                f"{self.file}, row {row}: repeats the row before; remove it, or add a column 't' "
-                "to rest there"
+                f"{self.file}, row {row}: repeats the previous row; remove it, or add a column 't' "
+                "for a rest"
             )
         return np.asarray(2.0 * np.pi * np.append(0.0, np.cumsum(length)) / length.sum())
 
     def spline(self, phases: Float1D) -> BSpline:
-        """Return a spline through the rows at their phases.
+        """Make a spline through the rows at their phases.
 
-        Cubic where the speed is free. Where it is the user's, quintic and at rest at both ends, as
-        the robot starts and stops there.
+        It is cubic if the speed is free; with times it is quintic and at rest at both ends, where
+        the robot starts and stops.
         """
         if self.t is None:
             return make_interp_spline(phases, self.values, k=3)
         return make_rest_to_rest_spline(phases, self.values)
 
     def place(self, phase: float, phases: Float1D) -> str:
-        """Describe the place of a phase in the file."""
+        """Describe the position of a phase in the file."""
         row = int(np.searchsorted(phases, phase - 1e-9))
         if row == 0 or abs(phases[min(row, len(phases) - 1)] - phase) < 1e-9:
             return f"row {row + 1}"
@@ -118,16 +118,16 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
     """Read a path file: a header line that names the columns, and at least four rows.
 
     Columns are the joints of the robot, by name or as ``q.<joint>``, in any order, or ``x,y,z``
-    [m], or ``x,y,z,qx,qy,qz,qw``, in the root frame, and optionally ``t`` [s]; where joints are
-    called x, y and z, they are meant. Times rise by `SHORTEST_STEP` to `LONGEST_STEP` a row. Lines
-    that start with ``#`` are omitted. Raises `FileFormatError` if the file cannot be read, or a
-    row or a column is not usable; the text names it.
+    [m], or ``x,y,z,qx,qy,qz,qw``, in the root frame, and optionally ``t`` [s]; x, y
+    and z mean joints if there are joints of these names. Times increase by `SHORTEST_STEP` to
+    `LONGEST_STEP` per row. Lines that start with ``#`` are comments. Raises `FileFormatError` if
+    the file cannot be read, or a row or a column is not usable, with its name.
     """
     file = Path(path)
     try:
         lines = read_file(file).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise FileFormatError(f"cannot read path file {file}: {reason}") from error
     lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     rows: list[list[str]] = []
@@ -136,14 +136,14 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
     except csv.Error as error:
         place = f"row {len(rows)}" if rows else "header line"
         raise FileFormatError(
-            f"{file.name}, {place}: cannot be cut into cells: {error}; correct it"
+            f"{file.name}, {place}: not valid CSV: {error}; correct it"
         ) from error
     names = [_plain(name.strip(), joint_names) for name in rows[0]] if rows else []
     columns, order = _columns(file.name, names, joint_names)
     if len(rows) - 1 < MIN_ROWS:
         raise FileFormatError(
-            f"{file.name}: {len(rows) - 1} row(s) below the header line, at least {MIN_ROWS} "
-            "are needed; add points"
+            f"{file.name}: {len(rows) - 1} row(s) below the header line; add points to at least "
+            f"{MIN_ROWS}"
         )
     table = _table(file.name, names, rows[1:])
     values = table[:, order]
@@ -154,37 +154,35 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
 
 
 def _plain(name: str, joint_names: Sequence[str]) -> str:
-    """Return the joint that a column is of, which the files of robotid call ``q.<joint>``."""
+    """Strip the prefix ``q.`` of a joint's column in files of robotid."""
     joint = name.removeprefix("q.")
     return joint if name not in joint_names and joint in joint_names else name
 
 
 def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[Columns, list[int]]:
-    """Return kind and places of the columns, in the order of joints or of `POSE_COLUMNS`."""
+    """Identify the kind of the columns, and their indices in the order of joints or pose."""
     allowed = f"the joints ({', '.join(joint_names)}), or x,y,z, or {','.join(POSE_COLUMNS)}; and t"
     if not names or all(_is_number(name) for name in names):
-        raise FileFormatError(f"{file}: has no header line; name the columns in it: {allowed}")
+        raise FileFormatError(f"{file}: no header line; name the columns in it: {allowed}")
     for k, name in enumerate(names):
         if name in names[:k]:
-            raise FileFormatError(f"{file}: column '{name}' is there twice; remove one")
-    asked = set(names) - {"t"}
+            raise FileFormatError(f"{file}: column '{name}' is a duplicate; remove one")
+    given_names = set(names) - {"t"}
     kinds: list[tuple[Columns, tuple[str, ...]]] = [
         ("joints", tuple(joint_names)),
-        ("pose" if asked & set(POSE_COLUMNS[3:]) else "position", POSE_COLUMNS),
+        ("pose" if given_names & set(POSE_COLUMNS[3:]) else "position", POSE_COLUMNS),
     ]
     for columns, expected in kinds:
         needed = POSITION_COLUMNS if columns == "position" else expected
-        if asked and asked <= set(expected):
+        if given_names and given_names <= set(expected):
             for name in needed:
-                if name not in asked:
+                if name not in given_names:
                     raise FileFormatError(f"{file}: column '{name}' is missing; add it")
             return columns, [names.index(name) for name in needed]
-    stranger = next((n for n in names if n not in {*joint_names, *POSE_COLUMNS, "t"}), None)
-    if stranger is None:
-        raise FileFormatError(
-            f"{file}: columns are {','.join(names)}; give {allowed}, not a mixture"
-        )
-    raise FileFormatError(f"{file}: unknown column '{stranger}'; columns are {allowed}")
+    unknown = next((n for n in names if n not in {*joint_names, *POSE_COLUMNS, "t"}), None)
+    if unknown is None:
+        raise FileFormatError(f"{file}: mixed columns {','.join(names)}; give {allowed}")
+    raise FileFormatError(f"{file}: unknown column '{unknown}'; columns are {allowed}")
 
 
 def _table(file: str, names: list[str], rows: list[list[str]]) -> Float2D:
@@ -192,19 +190,18 @@ def _table(file: str, names: list[str], rows: list[list[str]]) -> Float2D:
     for k, row in enumerate(rows):
         if len(row) != len(names):
             raise FileFormatError(
-                f"{file}, row {k + 1}: has {len(row)} values for {len(names)} columns; give one "
-                "number per column"
+                f"{file}, row {k + 1}: {len(row)} values for {len(names)} columns; give one number "
+                "per column"
             )
         for j, (name, cell) in enumerate(zip(names, row, strict=True)):
             if not _is_number(cell) or not np.isfinite(float(cell)):
                 raise FileFormatError(
                     f"{file}, row {k + 1}, column '{name}': {cell.strip()!r} is not a finite "
-                    f"number; "
-                    "correct it"
+                    "number; correct it"
                 )
             if name != "t" and abs(float(cell)) > MAX_VALUE:
                 raise FileFormatError(
-                    f"{file}, row {k + 1}, column '{name}': {cell.strip()} is beyond "
+                    f"{file}, row {k + 1}, column '{name}': {cell.strip()} exceeds "
                     f"{MAX_VALUE:.0e}; correct it"
                 )
             table[k, j] = float(cell)
@@ -220,14 +217,14 @@ def _is_number(cell: str) -> bool:
 
 
 def _quaternions(file: str, values: Float2D) -> Float2D:
-    """Return unit quaternions of which each is on the side of the one before."""
+    """Normalize quaternions, and choose their signs for continuity."""
     norm = np.linalg.norm(values, axis=1)
     wrong = np.abs(norm - 1.0) > QUATERNION_TOLERANCE
     if wrong.any():
         row = int(wrong.argmax())
         raise FileFormatError(
-            f"{file}, row {row + 1}, columns 'qx' to 'qw': a quaternion of norm {norm[row]:.3g}; "
-            "give unit quaternions"
+            f"{file}, row {row + 1}, columns 'qx' to 'qw': quaternion norm {norm[row]:.3g}; give "
+            "unit quaternions"
         )
     unit = values / norm[:, None]
     side = np.where((unit[1:] * unit[:-1]).sum(axis=1) < 0.0, -1.0, 1.0)
@@ -235,21 +232,21 @@ def _quaternions(file: str, values: Float2D) -> Float2D:
 
 
 def _times(file: str, t: Float1D) -> Float1D:
-    with np.errstate(over="ignore"):  # an infinite step is refused
+    with np.errstate(over="ignore"):  # an infinite step is an error below
         step = np.diff(t)
     backward = step <= 0.0
     if backward.any():
         row = int(backward.argmax()) + 1
         raise FileFormatError(
-            f"{file}, row {row + 1}, column 't': {t[row]:g} s does not come after {t[row - 1]:g} s;"
-            " sort the rows by time"
+            f"{file}, row {row + 1}, column 't': {t[row]:g} s is not after {t[row - 1]:g} s; sort "
+            "the rows by time"
         )
     wrong = (step < SHORTEST_STEP) | (step > LONGEST_STEP)
     if wrong.any():
         row = int(wrong.argmax()) + 1
         raise FileFormatError(
-            f"{file}, row {row + 1}, column 't': comes {step[row - 1]:.3g} s after the row before; "
-            f"give t in seconds, in steps of {SHORTEST_STEP:g} s to {LONGEST_STEP:g} s"
+            f"{file}, row {row + 1}, column 't': {step[row - 1]:.3g} s after the previous row; "
+            f"give t in seconds, with steps of {SHORTEST_STEP:g} s to {LONGEST_STEP:g} s"
         )
     return np.asarray(t - t[0])
 
@@ -260,34 +257,34 @@ class PathFile(Task):
     """Path from a CSV file: joint positions or tip poses, with or without times.
 
     The columns are those of `robotid_sim.tasks.path_file.read_waypoints`. Between the rows
-    runs a smooth curve: a straight edge needs points along it. With ``x,y,z`` alone the orientation
-    is held from the start, which is reached from the home pose or, where the path then fails or has
-    a large singularity index, from random configurations. Without a column ``t`` the speed is that
-    of laps; with one it is the file's, but the motion starts and ends at rest.
+    is a smooth curve: a straight edge needs points along it. With ``x,y,z`` alone the orientation
+    is that of the start, which is searched from the home pose or, if the path then fails or has a
+    large singularity index, from random configurations. Without a column ``t`` the speed is that of
+    laps; with one it is the file's, but the motion starts and ends at rest.
     """
 
     needs_file: ClassVar[bool] = True
 
     path: str = ""
-    """The file; there is none by default."""
+    """The file; it must be given."""
 
     def __post_init__(self) -> None:
         if not self.path:
             raise OptionError(
-                "task csv needs the file of its path: give path in section [control.tasks.csv] of "
-                "the configuration, or --task csv:FILE"
+                "task csv needs a path file: give path in section [control.tasks.csv] of the "
+                "configuration, or --task csv:FILE"
             )
 
     def joint_path(self, robot: Robot) -> JointPath:
-        """Return the path in joint space.
+        """Compute the path in joint space.
 
-        Raises `FileFormatError` if the file is not usable, and `PathError` if the robot cannot
-        follow the path; the text names the first bad point.
+        Raises `FileFormatError` if the file is not usable, and `PathError`, with the first bad
+        point, if the robot cannot follow the path.
         """
         return self._joint_path(robot, read_waypoints(self.path, robot.joint_names))
 
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
-        """Return a fast and a slow lap, or the one run that the times in the file give."""
+        """Plan a fast and a slow lap, or one run with the times of the file."""
         waypoints = read_waypoints(self.path, robot.joint_names)
         path = self._joint_path(robot, waypoints, plan.keeps)
         if waypoints.t is None:
@@ -315,8 +312,8 @@ class PathFile(Task):
         solution = solve(robot, waypoints, spline, points, keeps)
         if solution.obstacle is not None:
             phase = 2.0 * np.pi * len(solution.q) / (solution.poses - 1)
-            stopped = f", {waypoints.place(phase, phases)}" if solution.share < 1.0 else ""
-            raise PathError(f"{waypoints.file}{stopped}: {solution.obstacle}; correct the file")
+            location = f", {waypoints.place(phase, phases)}" if solution.share < 1.0 else ""
+            raise PathError(f"{waypoints.file}{location}: {solution.obstacle}; correct the file")
         name = "-".join(Path(self.path).stem.split())
         return JointPath(robot.joint_names, f"csv-{name}", solution.q, solution.singularity_index)
 
@@ -355,17 +352,14 @@ def _attempts(
         yield Attempt(_poses(spline, None if R is not None else pose[:3, :3]), q)
 
 
-def _poses(spline: BSpline, orientation: Float2D | None) -> Poses:
-    """Return the poses along a spline through positions, or positions and quaternions."""
+def _poses(spline: BSpline, R: Float2D | None) -> Poses:
+    """Compute poses along a spline of positions with an orientation, or of poses."""
 
     def poses(phase: Float1D) -> Float:
         values = spline(phase)
-        along = np.repeat(np.eye(4)[None], len(phase), axis=0)
-        along[:, :3, 3] = values[:, :3]
-        turned = (
-            Rotation.from_quat(values[:, 3:]).as_matrix() if orientation is None else orientation
-        )
-        along[:, :3, :3] = turned
-        return along
+        frames = np.repeat(np.eye(4)[None], len(phase), axis=0)
+        frames[:, :3, 3] = values[:, :3]
+        frames[:, :3, :3] = Rotation.from_quat(values[:, 3:]).as_matrix() if R is None else R
+        return frames
 
     return poses

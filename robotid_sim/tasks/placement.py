@@ -1,6 +1,6 @@
-r"""Placement of a task in the workspace of an arm: deterministic, by kinematics alone.
+r"""Placement of a tip task in the workspace of an arm: deterministic, by kinematics alone.
 
-Shapes that a tip can draw in a plane: closed curves over the phase, of unit size.
+Shapes of the tip in a plane: closed curves over the phase, of unit size.
 
 With the phase :math:`\varphi` from 0 to :math:`2 \pi`, in units of the size:
 
@@ -8,7 +8,7 @@ With the phase :math:`\varphi` from 0 to :math:`2 \pi`, in units of the size:
 - line, along the diagonal of the plane: :math:`-\cos\varphi\,(1, 1)/\sqrt 2`, that is
   :math:`A + (B - A)(1 - \cos\varphi)/2` from one end A to the other and back;
 - figure-eight, the lemniscate of Gerono: :math:`(\sin\varphi, \sin\varphi\cos\varphi)`;
-- pick-and-place: up, across and down by minimum-jerk motions that overlap at the corners, and back.
+- pick-and-place: up, across and down by overlapping minimum-jerk motions, and back.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -41,25 +41,25 @@ PLANE_AXES: dict[PlaneName, tuple[int, int]] = {"xy": (0, 1), "yz": (1, 2), "xz"
 LIFT_PHASE = (0.0, 0.4)
 TRANSFER_PHASE = (0.2, 0.8)
 LOWERING_PHASE = (0.6, 1.0)
-"""When the motions of a transfer begin and end, over its time."""
+"""Start and end of the motions of a transfer, over its time."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class PlaneShape:
-    """A closed curve in a plane, and its analog in joint space."""
+    """A closed curve of the tip in a plane, and an analog of the joints to replace it."""
 
     name: str
     size_name: str
-    """Kind of size: ``radius``, ``half length`` or ``half width``."""
+    """Meaning of the size: ``radius``, ``half length`` or ``half width``."""
     joint_name: str
     """Name of the analog in joint space."""
     planes: tuple[PlaneName, ...]
     """Planes of the root frame to try, in this order."""
     offsets: Callable[[Float1D], Float2D]
-    """From phases (M,) to offsets from the center over the size, shape (M, 2)."""
+    """Function from phases (M,) to offsets from the center over the size, shape (M, 2)."""
     swing: Callable[[Float1D, int], Float2D]
-    """From phases (M,) and n joints to positions of the joint analog in [-1, 1], shape (M, n)."""
+    """Function from phases (M,) and n joints to the joint analog in [-1, 1], shape (M, n)."""
 
 
 def _circle(phase: Float1D) -> Float2D:
@@ -83,27 +83,27 @@ def _figure_eight(phase: Float1D) -> Float2D:
 
 
 def _pick_and_place(phase: Float1D) -> Float2D:
-    """Return offsets: from (-1, -1/2) over (0, 1/2) to (1, -1/2), where it rests, and back."""
+    """Compute offsets from (-1, -1/2) over (0, 1/2) to a rest at (1, -1/2), and back."""
     time = phase / np.pi
-    time = np.where(time > 1.0, 2.0 - time, time)  # the way back is the way there
-    lifted = _minimum_jerk(time, *LIFT_PHASE) - _minimum_jerk(time, *LOWERING_PHASE)
-    return np.column_stack([2.0 * _minimum_jerk(time, *TRANSFER_PHASE) - 1.0, lifted - 0.5])
+    time = np.where(time > 1.0, 2.0 - time, time)  # back along the same path
+    height = _minimum_jerk(time, *LIFT_PHASE) - _minimum_jerk(time, *LOWERING_PHASE)
+    return np.column_stack([2.0 * _minimum_jerk(time, *TRANSFER_PHASE) - 1.0, height - 0.5])
 
 
 def _minimum_jerk(time: Float1D, begin: float, end: float) -> Float1D:
-    """Return the motion from 0 to 1 at rest at both ends with the least integral of jerk^2."""
+    """Compute the motion from 0 to 1, at rest at both ends, with the least integral of jerk^2."""
     return unit_quintic(np.clip((time - begin) / (end - begin), 0.0, 1.0))
 
 
 def _make_alternating_swing(
     offsets: Callable[[Float1D], Float2D],
 ) -> Callable[[Float1D, int], Float2D]:
-    """Return the joint analog in which joints take the first and the second offset in turn."""
+    """Make the joint analog in which joints alternate between the first and second offset."""
 
-    def swing(phase: Float1D, dof: int) -> Float2D:
+    def alternate(phase: Float1D, dof: int) -> Float2D:
         return offsets(phase)[:, np.arange(dof) % 2]
 
-    return swing
+    return alternate
 
 
 FLAT_PLANE_ORDER: tuple[PlaneName, ...] = ("xy", "yz", "xz")
@@ -132,20 +132,20 @@ PICK_AND_PLACE_SHAPE = PlaneShape(
 
 
 MAX_PLACED_SINGULARITY_INDEX = 100.0
-"""Largest singularity index along an automatically placed path."""
+"""Largest singularity index along a path with a searched center."""
 
 MAX_SINGULARITY_INDEX = 1000.0
-"""Largest singularity index along a path that the user places: above it, the arm is near-singular
+"""Largest singularity index along a path with a given center: above it, the arm is near-singular
 by Fazilat, Zioui (2025), Mathematics 13(16), 2631, doi:10.3390/math13162631."""
 
-CONTACT_MESSAGE = "its links would touch one another or the floor, or come too near"
-"""Reason for which a path that can be followed is refused."""
+CONTACT_MESSAGE = "its links would touch one another or the floor, or come too close"
+"""Reason to reject a path that the arm can follow."""
 
 Keeps = Callable[[Float2D], bool]
-"""Whether links keep apart in every pose of a path, shape (N, n)."""
+"""Whether all poses of a path, shape (N, n), are free of contacts."""
 
 SIZE_SHARES = (0.15, 0.10, 0.05)
-"""Sizes tried, over the reach of the arm."""
+"""Sizes to try, over the reach of the arm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,7 +155,7 @@ class Attempt:
     poses: Poses
     q_start: Float1D
     label: str = ""
-    """Name for messages."""
+    """Description for messages."""
 
 
 def best_of(
@@ -166,11 +166,10 @@ def best_of(
     keeps: Keeps | None = None,
     points: int = MIN_POINTS,
 ) -> tuple[Attempt, PathSolution] | None:
-    """Return the first attempt that works well, else the best; None without any.
+    """Select the first good attempt, else the best one; None without attempts.
 
-    Well is with a singularity index below `MAX_PLACED_SINGULARITY_INDEX` and links that keep apart.
-    Else the best is
-    the one that gets furthest with an index up to `largest_index`, of those all the way the best
+    A good one has a singularity index up to `MAX_PLACED_SINGULARITY_INDEX` and no contacts. The
+    best one gets furthest with an index up to `largest_index`; of complete paths it is the best
     conditioned.
     """
     best, best_merit = None, (False, -1.0, False, 0.0)
@@ -180,7 +179,7 @@ def best_of(
         worst = float(solution.singularity_index.max(initial=1.0))
         if solution.obstacle is None and worst <= MAX_PLACED_SINGULARITY_INDEX:
             return attempt, solution
-        # Of two that stop at the same point, one that reaches it says more about the place.
+        # Of two that stop at the same point, the obstacle of a reachable one is more helpful.
         merit = (solution.obstacle is None, solution.share, solution.within_reach, -worst)
         if best is None or merit > best_merit:
             best, best_merit = (attempt, solution), merit
@@ -188,7 +187,7 @@ def best_of(
 
 
 def check_clearance(solution: PathSolution, keeps: Keeps | None) -> PathSolution:
-    """Return a solution, with an obstacle if its links do not keep apart."""
+    """Add an obstacle to a solution with contacts."""
     if keeps is None or solution.obstacle is not None or keeps(solution.q):
         return solution
     return replace(solution, obstacle=CONTACT_MESSAGE)
@@ -202,12 +201,12 @@ def place(
     size: float | None,
     keeps: Keeps | None = None,
 ) -> PathSolution | None:
-    """Return joint positions along a shape of the tip, or None if nothing was asked and none fits.
+    """Find joint positions along a shape of the tip; None if no shape fits without given options.
 
     Without a center, the shape is tried around the home pose and random configurations, the best
     conditioned first; with one, with the orientations of these. Planes are those of the root frame,
-    or the one in which a planar arm moves. Raises `PathError` if a center, plane or size is given
-    and no shape of it works.
+    or the plane of a planar arm. Raises `PathError` if no shape with the given center, plane or
+    size works.
     """
     demand = tip_demand(robot)
     sizes = [share * reach(robot) for share in SIZE_SHARES] if size is None else [size]
@@ -243,16 +242,14 @@ def _nowhere(
     name += "" if plane is None else f" in the plane {plane}"
     if best is None:
         return (
-            f"'{robot.name}' reaches no {name}: its tip moves along a single curve; leave size "
-            "and place to the study, which then lets the joints swing"
+            f"'{robot.name}' reaches no {name}: its tip moves along a single curve; omit center, "
+            "plane and size for a task in joint space"
         )
-    condition = " with its orientation held," if demand == POSE_DEMAND else ""
+    orientation = " of constant orientation" if demand == POSE_DEMAND else ""
     return (
-        f"'{robot.name}' reaches no {name}{condition} within its limits and with a singularity "
-        f"index "
-        f"below {MAX_PLACED_SINGULARITY_INDEX:g} (at best, {best[0].label}: {best[1].obstacle}); "
-        f"choose a smaller "
-        f"{shape.size_name} or leave it to the study"
+        f"'{robot.name}' reaches no {name}{orientation} within its limits at a singularity index "
+        f"below {MAX_PLACED_SINGULARITY_INDEX:g} (best: {best[0].label}, {best[1].obstacle}); "
+        f"choose a smaller {shape.size_name} or omit it"
     )
 
 
@@ -293,9 +290,9 @@ def _planes(
 
 def _attempt(shape: PlaneShape, middle: Float2D, axes: Float2D, size: float, q: Float1D) -> Attempt:
     def poses(phase: Float1D) -> Float2D:
-        along = np.repeat(middle[None], len(phase), axis=0)
-        along[:, :3, 3] += size * shape.offsets(phase) @ axes
-        return along
+        frames = np.repeat(middle[None], len(phase), axis=0)
+        frames[:, :3, 3] += size * shape.offsets(phase) @ axes
+        return frames
 
     x, y, z = np.round(middle[:3, 3], 3) + 0.0  # no negative zero
     label = f"{shape.name} of {shape.size_name} {size:.3f} m around ({x:g}, {y:g}, {z:g})"

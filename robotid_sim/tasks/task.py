@@ -1,6 +1,6 @@
-"""Tasks of the closed loop as runs of a trajectory.
+"""Tasks of the closed loop, as runs of a trajectory.
 
-Steps: the robot starts away from the pose that it must hold.
+In steps, the robot starts at an offset from the pose to hold.
 """
 
 from abc import ABC, abstractmethod
@@ -33,18 +33,18 @@ from robotid_sim.trajectory.reference import PointToPoint, Trajectory
 
 @dataclass(frozen=True, eq=False)
 class RunPlan:
-    """Settings shared by all tasks of a comparison."""
+    """Settings of all tasks of a comparison."""
 
     slow_lap: float | None = 15.0
-    """Time of the slow lap [s], which is no shorter than the fast one; None for that only."""
+    """Time of the slow lap [s], at least that of the fast one; None for the fast lap only."""
     share: float = 0.6
-    """Share of the limits that the fast lap uses."""
+    """Share of the limits used by the fast lap."""
     longest: float = 30.0
     """Longest fast lap [s]."""
     start: Float1D | None = None
-    """Pose that steps hold [rad or m], shape (n,); by default the start of the circle."""
+    """Pose of steps [rad or m], shape (n,); by default the start of the circle."""
     keeps: Keeps | None = None
-    """Test that links keep apart along positions of shape (N, n); None for no test."""
+    """Whether positions of shape (N, n) are free of contacts; None if contacts are allowed."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.share <= 1.0:
@@ -58,15 +58,15 @@ DEFAULT_PLAN = RunPlan()
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskRun:
-    """One run of a task: a trajectory, and how far from it the robot starts."""
+    """One run of a task: a trajectory, and the offset of the robot's start from it."""
 
     name: str
-    """Such as ``circle-fast`` or ``joint-step``."""
+    """Name, such as ``circle-fast`` or ``joint-step``."""
     trajectory: Trajectory
     path: JointPath | None = None
     """The path that the trajectory follows; None for a step."""
     offset: Float1D | None = None
-    """Start pose minus that of the trajectory [rad or m], shape (n,); None where there is none."""
+    """Start pose minus that of the trajectory [rad or m], shape (n,); None without an offset."""
     slow: bool = False
     """Whether it is a second, slower run of the same path."""
 
@@ -75,7 +75,7 @@ class TaskRun:
 
     @property
     def is_step(self) -> bool:
-        """Whether the robot starts away from the pose that it must hold."""
+        """Whether the robot starts at an offset from the pose to hold."""
         return self.offset is not None
 
 
@@ -86,28 +86,28 @@ class Task(ABC):
     """Whether its path comes from a file, the option ``path``."""
 
     is_step: ClassVar[bool] = False
-    """Whether the robot starts away from the pose that it must hold."""
+    """Whether the robot starts at an offset from the pose to hold."""
 
     @abstractmethod
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
-        """Return the runs of the task on a robot.
+        """Plan the runs of the task on a robot.
 
         Parameters
         ----------
         robot : Robot
-            What is known of it.
+            Nominal model of the robot.
         plan : RunPlan
-            What the runs keep, and how long they may take.
+            Limits and durations of the runs.
 
         Returns
         -------
         runs : list of TaskRun
-            A fast one first.
+            The runs, a fast one first.
         """
 
 
 def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
-    """Return a path as a fast lap and, if the plan has one, as a slow lap."""
+    """Plan a fast lap of a path and, if the plan has one, a slow lap."""
     fast = fastest_lap(robot, path, plan.share, plan.longest)
     runs = [TaskRun(f"{path.task}-fast", fast, path)]
     if plan.slow_lap is not None:
@@ -126,11 +126,11 @@ class ShapeTask(Task):
     shape: ClassVar[PlaneShape]
 
     center: tuple[float, float, float] | None = None
-    """Center in the root frame [m]; None for one that is searched."""
+    """Center in the root frame [m]; searched if None."""
     plane: PlaneName | None = None
     """Plane of the root frame, ``xy``, ``yz`` or ``xz``; None for any."""
     size: float | None = None
-    """Radius, half length or half width [m]; None for 15, 10 or 5 % of the reach."""
+    """Radius, half length or half width [m]; if None 15, 10 or 5 % of the reach."""
 
     def __post_init__(self) -> None:
         name = self.shape.name
@@ -147,24 +147,24 @@ class ShapeTask(Task):
             object.__setattr__(self, "size", size)
 
     def joint_path(self, robot: Robot, keeps: Keeps | None = None) -> JointPath:
-        """Return the path in joint space.
+        """Compute the path in joint space.
 
-        Raises `PathError` if a center, plane or size is given and no such shape works, or nothing
-        keeps links apart, if they shall be.
+        Raises `PathError` if no shape with the given center, plane or size works, or with `keeps`
+        if all paths have contacts.
         """
         return shape_path(
             robot, self.shape, center=self.center, plane=self.plane, size=self.size, keeps=keeps
         )
 
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
-        """Return a fast and a slow lap."""
+        """Plan a fast and a slow lap."""
         return lap_runs(robot, self.joint_path(robot, plan.keeps), plan)
 
 
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class Circle(ShapeTask):
-    """Circle of the tip, its orientation held."""
+    """Circle of the tip with constant orientation."""
 
     shape: ClassVar[PlaneShape] = CIRCLE_SHAPE
 
@@ -172,7 +172,7 @@ class Circle(ShapeTask):
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class Line(ShapeTask):
-    """Straight line of the tip along the diagonal of a plane, there and back."""
+    """Straight line of the tip along the diagonal of a plane, forth and back."""
 
     shape: ClassVar[PlaneShape] = LINE_SHAPE
 
@@ -200,40 +200,40 @@ STEP_SHARE = 0.01
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class JointStep(Task):
-    """Start with every joint away from a pose that is to be held."""
+    """Start with an offset of all joints from the pose to hold."""
 
     is_step: ClassVar[bool] = True
 
     revolute: float = 0.02
-    """Start below the pose, revolute joints [rad]."""
+    """Offset of the start below the pose, revolute joints [rad]."""
     prismatic: float = 0.002
-    """Start below the pose, prismatic joints [m]."""
+    """Offset of the start below the pose, prismatic joints [m]."""
     seconds: float = 1.5
-    """Time [s]."""
+    """Duration [s]."""
 
     def __post_init__(self) -> None:
         if not np.isfinite([self.revolute, self.prismatic]).all():
-            raise OptionError("the start of a joint step must be a finite distance")
+            raise OptionError("the offsets of a joint step must be finite")
         _require_positive("time of a joint step", self.seconds)
 
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
-        """Return one run, in which all joints start away together."""
+        """Plan one run, in which all joints start with an offset."""
         sizes = [self.prismatic if p else self.revolute for p in robot.prismatic]
-        still = _still(robot, _hold_pose(robot, plan), self.seconds)
-        return [TaskRun("joint-step", still, offset=-np.array(sizes))]
+        rest = _make_rest(robot, _hold_pose(robot, plan), self.seconds)
+        return [TaskRun("joint-step", rest, offset=-np.array(sizes))]
 
 
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class TaskStep(Task):
-    """Start with the tip away from a pose that is to be held, along one axis after the other."""
+    """Start with an offset of the tip from the pose to hold, along one axis after the other."""
 
     is_step: ClassVar[bool] = True
 
     size: float | None = None
-    """Distance of the tip [m]; None for 1 % of the reach."""
+    """Offset of the tip [m]; if None 1 % of the reach."""
     seconds: float = 1.5
-    """Time [s]."""
+    """Duration [s]."""
 
     def __post_init__(self) -> None:
         if self.size is not None:
@@ -241,20 +241,20 @@ class TaskStep(Task):
         _require_positive("time of a task step", self.seconds)
 
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
-        """Return a run for every axis of the root frame, or of the plane of a planar arm.
+        """Plan a run for every axis of the root frame, or of the plane of a planar arm.
 
-        Raises `PathError` if the tip cannot be moved so, along or against an axis.
+        Raises `PathError` if the tip cannot start with this offset along or against an axis.
         """
         demand = tip_demand(robot)
         size = STEP_SHARE * reach(robot) if self.size is None else self.size
-        pose_q = _hold_pose(robot, plan)
-        still = _still(robot, pose_q, self.seconds)
+        pose = _hold_pose(robot, plan)
+        rest = _make_rest(robot, pose, self.seconds)
         runs = []
         for k, axis in enumerate(motion_axes(robot, demand)):
-            offset = _offset(robot, pose_q, size * axis, demand)
+            offset = _offset(robot, pose, size * axis, demand)
             along = np.flatnonzero(np.abs(axis) > 1.0 - 1e-9)
             name = "xyz"[along[0]] if along.size else "uv"[k]
-            runs.append(TaskRun(f"task-step-{name}", still, offset=offset))
+            runs.append(TaskRun(f"task-step-{name}", rest, offset=offset))
         return runs
 
 
@@ -262,27 +262,27 @@ def _hold_pose(robot: Robot, plan: RunPlan) -> Float1D:
     return make_tracking_path(robot).points[0] if plan.start is None else plan.start
 
 
-def _still(robot: Robot, pose: Float1D, seconds: float) -> PointToPoint:
+def _make_rest(robot: Robot, pose: Float1D, seconds: float) -> PointToPoint:
     return PointToPoint(robot.joint_names, pose, pose, 0.0, seconds)
 
 
-def _offset(robot: Robot, pose_q: Float1D, shift: Float1D, demand: Demand) -> Float1D:
-    """Return joint positions that move the tip by `shift` [m], or against it, minus the pose."""
+def _offset(robot: Robot, pose: Float1D, shift: Float1D, demand: Demand) -> Float1D:
+    """Find the joint offset from the pose that moves the tip by `shift` [m], or against it."""
     reason = f"is out of reach of '{robot.name}'"
     for direction in (shift, -shift):
-        pose = tip_pose(robot, pose_q)
-        pose[:3, 3] += direction
-        q, reached = inverse_kinematics(robot, pose, pose_q, demand)
+        target = tip_pose(robot, pose)
+        target[:3, 3] += direction
+        q, reached = inverse_kinematics(robot, target, pose, demand)
         reason = (beyond_limits(robot, q) or "") if reached else reason
         if reached and not reason:
-            return q - pose_q
+            return q - pose
     x, y, z = np.round(shift, 4) + 0.0  # no negative zero
     raise PathError(
-        f"task step of ({x:g}, {y:g}, {z:g}) m, or against it: the start {reason}; choose a "
-        "smaller size, or the joint step"
+        f"task step by ± ({x:g}, {y:g}, {z:g}) m: the start {reason}; choose a smaller size, or "
+        "the joint step"
     )
 
 
-def _require_positive(what: str, value: float) -> None:
+def _require_positive(name: str, value: float) -> None:
     if not 0.0 < value < np.inf:
-        raise OptionError(f"{what} is {value}; give a number above zero")
+        raise OptionError(f"{name} is {value}; give a number above zero")

@@ -1,1 +1,1 @@
-"""Showing robots: a window, and pictures and films without a display."""
+"""Display of robots: a window, and pictures and films without a display."""

@@ -1,6 +1,6 @@
-"""Motions for display, with velocities and torques at a reduced rate.
+"""Animations: motions with velocities and torques, at the rate of a display.
 
-Which links of a robot touch one another or the floor during a motion, and when.
+Contacts of the links with one another or the floor during a motion.
 """
 
 import logging
@@ -25,17 +25,17 @@ from robotid_sim.viewer import colors
 from robotid_sim.viewer.colors import Rgb
 
 SAMPLE_RATE = 60.0
-"""Samples kept per second: two per frame of a film, so that half speed is smooth too."""
+"""Samples per second: two per frame of a film, so that half speed is smooth, too."""
 
 MAX_ANIMATIONS = len(colors.ANIMATION_COLORS)
-"""Most motions that are shown together: beyond, ghosts and colors are hard to tell apart."""
+"""Largest number of motions in one view; more ghosts and colors are hard to distinguish."""
 
 SWEEP_LIMIT_SHARE = 0.5
-"""Share of the velocity and acceleration limits that a joint sweep uses."""
+"""Share of the velocity and acceleration limits in a joint sweep."""
 
 
 class JointState(NamedTuple):
-    """The state at one time; arrays of shape (n,), `tau` is None where no torque is known."""
+    """The state at one time; arrays of shape (n,), `tau` is None if no torque is known."""
 
     t: float
     q: Float1D
@@ -46,7 +46,7 @@ class JointState(NamedTuple):
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Animation:
-    """A motion of a robot, made to be looked at."""
+    """A motion of a robot for display."""
 
     name: str
     """Short name, such as that of a log."""
@@ -60,21 +60,21 @@ class Animation:
     tau: Float2D | None = None
     """Torque [N m] or force [N], shape (N, n)."""
     error: Float2D | None = None
-    """Tracking error [rad or m], shape (N, n), of a motion that follows a reference."""
+    """Tracking error [rad or m], shape (N, n), if the motion follows a reference."""
     color: Rgb | None = None
-    """Color of its path and its ghost; None for that of its place among those shown."""
+    """Color of its path and its ghost; None for a color by its index."""
 
     def __post_init__(self) -> None:
         freeze(self, (None,), "t")
         if self.t.size < 2 or not (np.diff(self.t) > 0.0).all():
-            raise OptionError("an animation needs at least two samples at times that increase")
+            raise OptionError("an animation needs at least two samples with increasing times")
         freeze(self, (self.t.size, self.robot.dof), "q", "dq", "tau", "error", optional=True)
 
     @classmethod
     def from_log(cls, robot: Robot, log: Log, name: str = "log") -> Self:
-        """Make an animation from a log.
+        """Make the animation of a log.
 
-        Velocities are the measured ones, else differences of the thinned positions. Raises
+        Velocities are the measured ones, else differences of the resampled positions. Raises
         `LogError` if the log is of another robot.
         """
         log.require_robot(robot)
@@ -87,7 +87,7 @@ class Animation:
     def from_trajectory(
         cls, robot: Robot, trajectory: Trajectory, name: str = "trajectory"
     ) -> Self:
-        """Return a reference motion with the torques that the robot needs for it.
+        """Make the animation of a reference with the torques that the robot needs for it.
 
         Raises `OptionError` if the trajectory is of another robot.
         """
@@ -103,7 +103,7 @@ class Animation:
 
     @classmethod
     def sweep(cls, robot: Robot) -> Self:
-        """Return a motion that takes one joint after the other through its whole range.
+        """Make a motion that moves one joint after the other through its whole range.
 
         From home to the lower limit, to the upper one and back, by quintics within a share of the
         velocity and acceleration limits.
@@ -121,8 +121,8 @@ class Animation:
                 reference = leg(t)
                 parts.append((t, reference.q, reference.dq, reference.ddq))
                 start += length
-        still = np.zeros((1, robot.dof))
-        parts.append((np.array([start]), home[None], still, still))
+        zero = np.zeros((1, robot.dof))
+        parts.append((np.array([start]), home[None], zero, zero))
         t, q, dq, ddq = (np.concatenate(channel) for channel in zip(*parts, strict=True))
         return cls("joint sweep", robot, t, q, dq, joint_torque(robot, q, dq, ddq))
 
@@ -137,7 +137,7 @@ class Animation:
         return float(self.t[-1])
 
     def state_at(self, time: float) -> JointState:
-        """Return the state at a time [s], interpolated; before and after, the first or last."""
+        """Interpolate the state at a time [s]; outside the motion, the first or last state."""
         t = float(np.clip(time, self.start, self.end))
         k = min(int(np.searchsorted(self.t, t, side="right")) - 1, self.t.size - 2)
         share = (t - self.t[k]) / (self.t[k + 1] - self.t[k])
@@ -145,22 +145,22 @@ class Animation:
         return JointState(t, *((1.0 - share) * c[k] + share * c[k + 1] for c in channels))
 
     def share_of(self, time: float) -> float:
-        """Return the share of the motion that is over at a time [s]."""
+        """Compute the elapsed share of the motion at a time [s]."""
         return (time - self.start) / (self.end - self.start)
 
     def tool_path(self) -> Float2D:
-        """Return the position of the tip at every sample in the root frame [m], shape (N, 3)."""
+        """Compute the tip position at every sample in the root frame [m], shape (N, 3)."""
         return np.array([tip_pose(self.robot, sample)[:3, 3] for sample in self.q])
 
 
 def require_showable(count: int) -> None:
-    """Raise `OptionError` if so many motions cannot be shown together."""
+    """Raise `OptionError` if `count` motions are too many for one view."""
     if count > MAX_ANIMATIONS:
         raise OptionError(f"at most {MAX_ANIMATIONS} motions can be shown together, got {count}")
 
 
 def animation_colors(animations: Sequence[Animation]) -> list[Rgb]:
-    """Return the colors of animations that are shown together: their own, else by their place.
+    """Choose the colors of animations in one view: their own, else by their index.
 
     Raises `OptionError` if there are too many.
     """
@@ -169,45 +169,45 @@ def animation_colors(animations: Sequence[Animation]) -> list[Rgb]:
 
 
 def position_share(robot: Robot, q: Float) -> Float:
-    """Return positions as shares of the range: -1 at the lower, 1 at the upper limit."""
+    """Convert positions to shares of the range: -1 at the lower, 1 at the upper limit."""
     return np.asarray((q - robot.limits.middle) / robot.limits.half_range)
 
 
 def velocity_share(robot: Robot, dq: Float) -> Float:
-    """Return velocities as signed shares of their limits."""
+    """Convert velocities to signed shares of their limits."""
     return np.asarray(dq / robot.limits.velocity)
 
 
 def torque_share(robot: Robot, tau: Float) -> Float:
-    """Return torques as signed shares of their limits; zero where a joint has no limit."""
-    return np.asarray(tau / robot.limits.effort)  # the limit is infinite there
+    """Convert torques to signed shares of their limits; zero if a joint has no limit."""
+    return np.asarray(tau / robot.limits.effort)  # a missing limit is infinite
 
 
 def reduce_times(t: Float1D, *, dense: bool = False) -> Float1D:
-    """Return times for display: the given ones, or a grid of `SAMPLE_RATE` if denser."""
+    """Reduce times to those for display: a grid of `SAMPLE_RATE` if they are denser."""
     count = int(np.ceil((t[-1] - t[0]) * SAMPLE_RATE)) + 1
     return np.linspace(t[0], t[-1], count) if dense or t.size > count else t
 
 
 def interpolate(t: Float1D, times: Float1D, channel: Float2D) -> Float2D:
-    """Return a channel that was sampled at `times` at other times `t`; both in [s]."""
+    """Interpolate a channel sampled at `times` to other times `t`; both in [s]."""
     return np.column_stack([np.interp(t, times, column) for column in channel.T])
 
 
 CONTACT_CUTOFF = 0.01
-"""Distances above this do not matter here [m]."""
+"""Largest distance to measure [m]."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactTimes:
-    """The bodies that touch something, sample by sample of an animation."""
+    """The bodies in contact at every sample of an animation."""
 
     t: Float1D
     """Time [s], shape (N,)."""
     touching: Bool2D
-    """Whether a body touches, shape (N, n + 1); the last is the base."""
+    """Whether a body is in contact, shape (N, n + 1); the last is the base."""
 
     def __post_init__(self) -> None:
         freeze(self, (None,), "t")
@@ -216,8 +216,8 @@ class ContactTimes:
     def from_animation(cls, animation: Animation) -> Self:
         """Find the contacts of an animation by the convex hulls of the links.
 
-        Links that touch at home already do not count. The floor is where the base stands. Of a
-        robot whose geometry the engine cannot read, or without an engine, no contacts are known.
+        Links that touch at home do not count. The floor is below the base. Without an engine, or if
+        it cannot read the geometry of the robot, there are no contacts.
         """
         robot = animation.robot
         touching = np.zeros((animation.t.size, robot.dof + 1), dtype=bool)
@@ -227,30 +227,30 @@ class ContactTimes:
         try:
             floor, _ = assume_floor(robot, robot.home)
             with Proximity(robot, floor=floor, cutoff=CONTACT_CUTOFF) as proximity:
-                apart = proximity(robot.home)[0] > 0.0
-                inside = (proximity.measure(animation.q)[0] < 0.0) & apart
+                is_free = proximity(robot.home)[0] > 0.0
+                inside = (proximity.measure(animation.q)[0] < 0.0) & is_free
                 pairs = proximity.pairs
         except RobotIdError as error:
             _log.warning("contacts are not shown: %s", error)
             return cls(animation.t, touching)
-        for pair, when in zip(pairs, inside.T, strict=True):
+        for pair, samples in zip(pairs, inside.T, strict=True):
             for name in (pair.first, pair.second):
                 if name != FLOOR_NAME:
-                    touching[:, bodies[name]] |= when
+                    touching[:, bodies[name]] |= samples
         return cls(animation.t, touching)
 
     def contacts_at(self, time: float) -> frozenset[int]:
-        """Return the bodies that touch at a time [s]; -1 is the base."""
+        """Find the bodies in contact at a time [s]; -1 is the base."""
         k = int(np.clip(np.searchsorted(self.t, time), 0, self.t.size - 1))
         return self._numbers(self.touching[k])
 
     @property
     def ever(self) -> frozenset[int]:
-        """The bodies that touch at any time; -1 is the base."""
+        """The bodies in contact at any time; -1 is the base."""
         return self._numbers(self.touching.any(axis=0))
 
     def spans(self) -> list[tuple[float, float]]:
-        """Return the times from which and until which anything touches [s]."""
+        """List start and end of every contact [s]."""
         edges = np.diff(np.r_[0, self.touching.any(axis=1).astype(int), 0])
         starts, ends = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0) - 1
         return list(zip(self.t[starts].tolist(), self.t[ends].tolist(), strict=True))

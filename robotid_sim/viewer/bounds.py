@@ -1,4 +1,4 @@
-"""Space that a robot and its motion take, for the placement of cameras."""
+"""The space that a robot and its motion take, from which cameras are placed."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ from robotid_sim.viewer import colors, robot_visuals
 from robotid_sim.viewer.animation import Animation
 
 BASE_MARGIN_SHARE = 0.1
-"""Share of the reach around the base that is always in the picture."""
+"""Margin around the base in the picture, over the reach."""
 
 POSE_COUNT = 120
-"""Poses of a motion that the camera is fitted to."""
+"""Number of poses of a motion for the fit of the camera."""
 
 UNIT_VECTORS = np.asarray(trimesh.creation.icosphere(subdivisions=1).vertices)
 """Unit vectors spread evenly over the sphere, shape (42, 3)."""
@@ -30,9 +30,9 @@ _log = logging.getLogger(__name__)
 def visuals_and_bounds(
     animations: Sequence[Animation], models: Iterable[Robot]
 ) -> tuple[list[robot_visuals.VisualPart], Float2D]:
-    """Return the parts of the robot, and the points that its motions and models' masses sweep.
+    """List the parts of the robot, and points swept by its motions and by ellipsoids of models.
 
-    Beside ghosts of their own colors the robot is gray, so that no color is taken for another.
+    With ghosts in their own colors the robot is gray, so that colors are not confused.
     """
     robot = animations[0].robot
     parts, surface = drawable(robot)
@@ -43,16 +43,16 @@ def visuals_and_bounds(
 
 
 def drawable(robot: Robot) -> tuple[list[robot_visuals.VisualPart], dict[int, Float2D]]:
-    """Return the parts of a robot that can be drawn, and points on the surface of its bodies.
+    """List the parts of a robot that can be drawn, and points on the surface of its bodies.
 
-    Where the engine cannot read a mesh, bars between its joints stand for the whole robot. The
-    points are in the frame of their body, -1 the base, shape (N, 3) each.
+    If the engine cannot read a mesh, bars between its joints represent the whole robot. The points
+    are in the frame of their body, -1 the base, shape (N, 3) each.
     """
     parts = robot_visuals.robot_parts(robot)
     try:
         surface = surface_points(robot, parts)
     except RobotIdError as error:
-        _log.warning("%s; bars are drawn in place of the meshes", error)
+        _log.warning("%s; bars replace the meshes", error)
         surface = {}
     if not surface:
         parts = robot_visuals.robot_parts(robot, files=False)
@@ -61,9 +61,9 @@ def drawable(robot: Robot) -> tuple[list[robot_visuals.VisualPart], dict[int, Fl
 
 
 def surface_points(robot: Robot, parts: Sequence[robot_visuals.VisualPart]) -> dict[int, Float2D]:
-    """Return points on the parts of every body in its frame, shape (N, 3) each.
+    """Find points on the parts of every body in its frame, shape (N, 3) each.
 
-    Seen in PyBullet's pictures, which hold what it has read, or corners of the meshes for MuJoCo.
+    They come from pictures by PyBullet, or are the vertices of the meshes for MuJoCo.
     Raises `RobotIdError` if a mesh cannot be read.
     """
     if engine_named(None) == "pybullet":
@@ -81,7 +81,7 @@ def surface_points(robot: Robot, parts: Sequence[robot_visuals.VisualPart]) -> d
 def add_ellipsoid_points(
     surface: Mapping[int, Float2D], models: Iterable[Robot]
 ) -> dict[int, Float2D]:
-    """Return the surface points and points on the inertia ellipsoids of models."""
+    """Add points on the inertia ellipsoids of models to the surface points."""
     clouds = {body: [points] for body, points in surface.items()}
     for model in models:
         for body, link in enumerate(model.links):
@@ -92,9 +92,9 @@ def add_ellipsoid_points(
 
 
 def motion_points(robot: Robot, surface: Mapping[int, Float2D], q: Float2D) -> Float2D:
-    """Return the points that a motion sweeps: outermost ones of every body, and the tip, (P, 3).
+    """Compute the swept points of a motion: extreme points of every body, and the tip, (P, 3).
 
-    The surroundings of the base are always among it.
+    The margin around the base is always included.
     """
     outer = {
         body: points[np.unique((points @ UNIT_VECTORS.T).argmax(axis=0))]

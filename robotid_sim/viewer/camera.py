@@ -1,4 +1,4 @@
-"""Cameras: view directions by name, and the fit of a camera to a motion."""
+"""Cameras of pictures: their view direction, and their fit to a motion."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -16,17 +16,17 @@ FAR_FOV = 3.0
 """Field of view of a camera with nearly parallel rays [deg]."""
 
 BACKGROUND_DEPTH = 1.0 - 1e-6
-"""Smallest value of the depth buffer of the background."""
+"""Value of the depth buffer from which a pixel is background."""
 
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """Shares of the picture's width or height that stay free at its four edges."""
+    """Free margins at the four edges, over the picture's width or height."""
 
-    left: float = 0.05
-    right: float = 0.05
-    top: float = 0.05
-    bottom: float = 0.05
+    at_left: float = 0.05
+    at_right: float = 0.05
+    at_top: float = 0.05
+    at_bottom: float = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,12 +59,12 @@ class Camera:
         fov: float = 36.0,
         margins: Margins | None = None,
     ) -> Self:
-        """Return the nearest camera of a view direction that sees all points within the margins.
+        """Fit the nearest camera of a view direction that sees all points within the margins.
 
         In the camera's axes every edge of the free rectangle bounds the eye by one linear
         inequality per point; the eye is the nearest solution, in the middle where there is room.
 
-        `points` have the shape (N, 3) [m], `name` is a key of DIRECTIONS, sizes are in pixels,
+        `points` have the shape (N, 3) [m], `name` is a key of `VIEW_ANGLES`, sizes are in pixels,
         `fov` is the vertical field of view [deg].
         """
         free = margins or Margins()
@@ -73,8 +73,8 @@ class Camera:
         tan = np.tan(np.radians(fov) / 2.0) * np.array([width / height, 1.0])
         lateral, depth = points @ axes[:, :2], -(points @ axes[:, 2])
         # Every point gives |lateral - eye| <= slope (depth - eye's depth) at both edges of an axis.
-        low = tan * (1.0 - 2.0 * np.array([free.left, free.bottom]))
-        high = tan * (1.0 - 2.0 * np.array([free.right, free.top]))
+        low = tan * (1.0 - 2.0 * np.array([free.at_left, free.at_bottom]))
+        high = tan * (1.0 - 2.0 * np.array([free.at_right, free.at_top]))
         at_low = (-lateral - low * depth[:, None]).max(axis=0)
         at_high = (lateral - high * depth[:, None]).max(axis=0)
         eye_depth = float((-(at_high + at_low) / (high + low)).min())
@@ -84,9 +84,9 @@ class Camera:
 
     @classmethod
     def distant(cls, middle: Float1D, half: float, yaw: float, pitch: float, pixels: int) -> Self:
-        """Return a camera so far away that its rays are nearly parallel; sees `half` to each side.
+        """Make a camera with nearly parallel rays that sees `half` [m] to each side.
 
-        Bullet's software renderer does not understand orthographic projections.
+        Bullet's software renderer does not support orthographic projections.
         """
         distance = half / np.tan(np.radians(FAR_FOV / 2.0))
         eye = middle + distance * axes_of(yaw, pitch)[:, 2]
@@ -103,18 +103,18 @@ class Camera:
         return np.asarray(self.eye - self.distance * self.axes[:, 2])
 
     def view_matrix(self) -> Float2D:
-        """Return root to camera, shape (4, 4)."""
+        """Compute the transform from root to camera, shape (4, 4)."""
         matrix = np.eye(4)
         matrix[:3, :3] = self.axes.T
         matrix[:3, 3] = -self.axes.T @ self.eye
         return matrix
 
     def clip_planes(self) -> tuple[float, float]:
-        """Return the distances of the near and the far plane [m]."""
+        """Compute the distances of the near and the far plane [m]."""
         return NEAREST * self.distance, FARTHEST * self.distance
 
     def projection_matrix(self) -> Float2D:
-        """Return camera to clip space, shape (4, 4)."""
+        """Compute the transform from camera to clip space, shape (4, 4)."""
         near, far = self.clip_planes()
         scale = 1.0 / np.tan(np.radians(self.fov) / 2.0)
         matrix = np.diag([scale * self.height / self.width, scale, -(far + near) / (far - near), 0])
@@ -122,7 +122,7 @@ class Camera:
         return matrix
 
     def depth(self, buffer: Float2D) -> Float2D:
-        """Return distances along the view [m] from a depth buffer in [0, 1]; infinite at the end.
+        """Convert a depth buffer in [0, 1] to distances along the view [m]; infinite at the end.
 
         The software renderer clears its buffer to a value slightly below 1.
         """
@@ -133,17 +133,17 @@ class Camera:
         )
 
     def project(self, points: Float) -> tuple[Float, Float]:
-        """Return pixel positions, shape (..., 2), origin top left, and depths [m], shape (...)."""
+        """Compute pixel positions, shape (..., 2), origin top left, and depths [m], shape (...)."""
         local = (np.asarray(points) - self.eye) @ self.axes
         depth = -local[..., 2]
         scale = 0.5 * self.height / np.tan(np.radians(self.fov) / 2.0)
-        safe = np.maximum(depth, 1e-9)
-        u = 0.5 * self.width + scale * local[..., 0] / safe
-        v = 0.5 * self.height - scale * local[..., 1] / safe
+        positive = np.maximum(depth, 1e-9)
+        u = 0.5 * self.width + scale * local[..., 0] / positive
+        v = 0.5 * self.height - scale * local[..., 1] / positive
         return np.stack([u, v], axis=-1), depth
 
     def rays(self) -> Float:
-        """Return the direction of every pixel's ray, unit depth, shape (height, width, 3)."""
+        """Compute the direction of every pixel's ray, unit depth, shape (height, width, 3)."""
         tan_y = np.tan(np.radians(self.fov) / 2.0)
         u = (np.arange(self.width) + 0.5) / self.width * 2.0 - 1.0
         v = 1.0 - (np.arange(self.height) + 0.5) / self.height * 2.0
@@ -153,5 +153,5 @@ class Camera:
 
 
 def axes_of(yaw: float, pitch: float) -> Float2D:
-    """Return the camera's right, up and backward direction as columns, shape (3, 3)."""
+    """Compute the camera's right, up and backward direction as columns, shape (3, 3)."""
     return Rotation.from_euler("ZX", [yaw, pitch + 90.0], degrees=True).as_matrix()

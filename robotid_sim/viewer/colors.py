@@ -1,4 +1,4 @@
-"""Colors of the viewer, as numbers; roles that pages have too are those of the palette."""
+"""Colors of the viewer, as numbers; those shared with pages come from the palette."""
 
 from collections.abc import Sequence
 
@@ -25,15 +25,15 @@ POSITION_COLOR: Rgb = (70, 84, 104)
 VELOCITY_COLOR: Rgb = (86, 150, 205)
 PATH_COLOR: Rgb = rgb("joint-2")
 ANIMATION_COLORS = (PATH_COLOR, *(rgb(f"joint-{k}") for k in (3, 4, 5, 6)))
-"""Of the motion and of those beside it; none is that of a model."""
+"""Colors of the motion and of its ghosts; none is that of a model."""
 REFERENCE_COLOR: Rgb = (214, 217, 221)
-"""A robot next to ghosts in the colors of models."""
+"""Color of a robot with ghosts in the colors of models."""
 LIMIT_COLOR: Rgb = rgb("warning")
-"""A limit that is exceeded."""
+"""Color of an exceeded limit."""
 CONTACT_COLOR: Rgb = (214, 24, 38)
-"""A body that touches another one."""
+"""Color of a body in contact."""
 AXIS_COLORS: tuple[Rgb, ...] = ((214, 38, 41), (43, 161, 43), (31, 102, 230))
-"""The axes x, y, z of a frame."""
+"""Colors of the axes x, y, z of a frame."""
 
 MODEL_COLORS: dict[str, Rgb] = {name: rgb(name) for name in ("true", "nominal", "identified")}
 SPARE_COLORS: tuple[Rgb, ...] = (rgb("joint-2"), rgb("joint-3"), rgb("joint-4"))
@@ -41,11 +41,11 @@ SPARE_COLORS: tuple[Rgb, ...] = (rgb("joint-2"), rgb("joint-3"), rgb("joint-4"))
 _WARMTH_COLORS = np.array(
     [[226, 228, 230], [253, 216, 140], [245, 140, 60], [190, 20, 30]], dtype=float
 )
-"""Neutral to warm, lighter to darker, so that it reads without color vision too."""
+"""Neutral to warm and light to dark, so that it is readable without color vision."""
 
 
 def warm(share: float) -> Rgb:
-    """Return the color of a share of a limit: neutral at 0, dark red at 1."""
+    """Compute the color of a share of a limit: neutral at 0, dark red at 1."""
     place = min(abs(share), 1.0) * (len(_WARMTH_COLORS) - 1)
     red, green, blue = (
         np.interp(place, range(len(_WARMTH_COLORS)), column) for column in _WARMTH_COLORS.T
@@ -54,11 +54,11 @@ def warm(share: float) -> Rgb:
 
 
 def model_color(name: str, index: int) -> Rgb:
-    """Return the color of a model by its name, else by its place among the models."""
+    """Choose the color of a model by its name, else by its index."""
     return MODEL_COLORS.get(name, SPARE_COLORS[index % len(SPARE_COLORS)])
 
 
 def rgba(color: Sequence[int], alpha: float = 1.0) -> Rgba:
-    """Return a color of 0 to 255 as Bullet takes it."""
+    """Convert a color of 0 to 255 to the format of Bullet."""
     red, green, blue = (value / 255.0 for value in color)
     return red, green, blue, alpha

@@ -1,4 +1,4 @@
-"""Pictures of an animation, composed of robot, ghosts, surroundings and overlays."""
+"""Pictures of an animation: robot, ghosts, surroundings and overlays in layers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -34,23 +34,23 @@ from robotid_sim.viewer.view_settings import ViewSettings
 
 GHOST_OPACITY, FADED = 0.42, 0.38
 MODEL_OPACITY = 0.6
-"""Opacity of ghosts of their own colors, which stand nearer to the robot than others."""
+"""Opacity of ghosts in their own colors, which are closer to the robot than others."""
 PATCH_PIXELS = 24
-"""Pixels by which the rendered part of the picture is larger than the robot."""
+"""Margin of the rendered part of the picture around the robot [pixels]."""
 
 
 class _RobotImage:
-    """A robot in front of the camera, and the part of the picture that it filled last."""
+    """A robot in front of the camera, and its part of the last picture."""
 
     def __init__(self, renderer: Renderer, posed: RenderedRobot) -> None:
         self.renderer, self.posed = renderer, posed
         self._box: PixelBox | None = None
 
     def render(self, camera: Camera, light: Float1D, scale: float) -> RenderedImage:
-        """Return the robot's picture, rendered no larger than need be.
+        """Render the part of the picture with the robot.
 
-        Rendering time goes with the area. The part of the last picture is used again, with some
-        room; if the robot has reached its edge the whole picture is rendered.
+        Rendering time is proportional to the area. The part of the last picture is used again, with
+        a margin; if the robot reaches its edge, the whole picture is rendered.
         """
         whole = (0, 0, camera.width, camera.height)
         image = self.renderer.render(camera, light, scale, self._box)
@@ -63,8 +63,8 @@ class _RobotImage:
 class Compositor(Closeable):
     """Takes pictures of an animation without a display; use it in a ``with`` block.
 
-    Animations after the first are shown as ghosts, the last one in front. `models` are those whose
-    masses the layer ``inertia`` shows, by default the robot of the motion.
+    Animations after the first are shown as ghosts, the last one in front. The layer ``inertia``
+    shows the masses of `models`, by default of the robot of the motion.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Compositor(Closeable):
         )
         notes = legend(animations, (models or {}) if named else {})
         self._joint = settings.joint_of(robot)
-        for scale in (unit, *unit * np.linspace(0.95, 0.5, 10)):  # the largest for which they fit
+        for scale in (unit, *unit * np.linspace(0.95, 0.5, 10)):  # the largest that fits
             self._panel = JointPanel(self.animation, scale, notes, self._contacts)
             self._curves = JointCurves(self.animation, scale, models, animations[1:])
             boards = {"panel": self._panel.size, "curves": self._curves.size}
@@ -121,22 +121,22 @@ class Compositor(Closeable):
 
     @property
     def renderer(self) -> str:
-        """Renderer, such as ``software`` or ``egl``."""
+        """Kind of the renderer, such as ``software`` or ``egl``."""
         return self._renderer.kind
 
     def frame(self, time: float, scale: float = 2.0) -> Image.Image:
-        """Return the picture at a time [s], rendered `scale` times as large and smoothed."""
+        """Make the picture at a time [s], rendered `scale` times as large and smoothed."""
         state, layers = self.animation.state_at(time), self.settings.layers
         self._robot.posed.pose(state.q)
         if "torque" in layers and state.tau is not None:
             shares = torque_share(self.animation.robot, state.tau)
-            tones = dict(enumerate(shares)) | {-1: 0.0}  # the base bears no torque of its own
+            tones = dict(enumerate(shares)) | {-1: 0.0}  # the base has no joint torque
             warm = {k: colors.rgba(colors.warm(float(share))) for k, share in tones.items()}
             self._robot.posed.paint(warm)
         elif self._contacts:
-            red, contact_bodies = colors.rgba(colors.CONTACT_COLOR), self._contacts.ever
+            red, bodies = colors.rgba(colors.CONTACT_COLOR), self._contacts.ever
             touching = self._contacts.contacts_at(state.t)
-            self._robot.posed.paint({k: red if k in touching else None for k in contact_bodies})
+            self._robot.posed.paint({k: red if k in touching else None for k in bodies})
         picture = self.backdrop.copy()
         self._shadow.cast(picture, self._renderer.render(self._light_camera, self._light))
         image = self._robot.render(self.camera, self._light, scale)
@@ -159,14 +159,14 @@ class Compositor(Closeable):
     def _render_ghosts(
         self, image: RenderedImage, time: float
     ) -> list[tuple[RenderedImage, Bool2D]]:
-        """Return the ghosts in their colors, and where they are in front of the robot's image."""
+        """Render the ghosts in their colors, and mark where they are in front of the robot."""
         rendered = []
         self._robot.posed.show(visible=False)
-        for other, animation, color in self._ghosts:
-            other.posed.show(visible=True)
-            other.posed.pose(animation.state_at(time).q)
-            ghost = other.render(self.camera, self._light, image.scale)
-            other.posed.show(visible=False)
+        for renderable, animation, color in self._ghosts:
+            renderable.posed.show(visible=True)
+            renderable.posed.pose(animation.state_at(time).q)
+            ghost = renderable.render(self.camera, self._light, image.scale)
+            renderable.posed.show(visible=False)
             gray = ghost.pixels[..., :3].mean(axis=-1, keepdims=True)
             tint = 0.5 * gray + 0.5 * np.array(color)
             pixels = np.dstack([tint.astype(np.uint8), ghost.pixels[..., 3]])
@@ -190,32 +190,32 @@ class Compositor(Closeable):
         canvas.lay_on(picture)
 
     def _draw_boards(self, picture: Image.Image, state: JointState) -> None:
-        """Draw panel and curves below one another, and how much of the motion is over."""
+        """Draw panel, curves, and a bar with the elapsed share of the motion."""
         layers, edge = self.settings.layers, round(10 * self._unit)
-        below = edge
+        offset = edge
         if "panel" in layers:
-            picture.paste(self._panel.draw(state), (edge, below))
-            below += self._panel.size[1] + edge
+            picture.paste(self._panel.draw(state), (edge, offset))
+            offset += self._panel.size[1] + edge
         if "curves" in layers:
-            picture.paste(self._curves.draw(state.t, self._joint), (edge, below))
+            picture.paste(self._curves.draw(state.t, self._joint), (edge, offset))
         if not layers & {"panel", "curves"}:
             return
         width, top = picture.width, picture.height - max(2, round(3 * self._unit))
-        done = self.animation.share_of(state.t)
-        marked = self._contacts.spans() if self._contacts else []
-        spans = [(0.0, 1.0, colors.TRACK_COLOR), (0.0, done, colors.PATH_COLOR)]
+        elapsed = self.animation.share_of(state.t)
+        contacts = self._contacts.spans() if self._contacts else []
+        spans = [(0.0, 1.0, colors.TRACK_COLOR), (0.0, elapsed, colors.PATH_COLOR)]
         share = self.animation.share_of
-        spans += [(share(start), share(end), colors.CONTACT_COLOR) for start, end in marked]
+        spans += [(share(start), share(end), colors.CONTACT_COLOR) for start, end in contacts]
         pen = ImageDraw.Draw(picture)
-        for left, right, color in spans:
-            pen.rectangle((round(left * width), top, round(right * width), picture.height), color)
+        for begin, end, color in spans:
+            pen.rectangle((round(begin * width), top, round(end * width), picture.height), color)
 
 
 def fit_beside_corner(points: Float2D, settings: ViewSettings, corner: Float1D) -> Camera:
-    """Return the nearest camera that keeps points out of the top left corner of its picture."""
+    """Fit the nearest camera that keeps points out of the top left corner of its picture."""
     width, height = settings.width, settings.height
     for share in np.linspace(0.0, 1.0, 12):
-        margins = Margins(left=0.05 + share * float(corner[0]) / width, bottom=0.06)
+        margins = Margins(at_left=0.05 + share * float(corner[0]) / width, at_bottom=0.06)
         camera = Camera.fit(points, settings.camera, width, height, margins=margins)
         uv, _ = camera.project(points)
         if not (uv < corner).all(axis=1).any():
@@ -227,36 +227,36 @@ def _lay(
     picture: Image.Image,
     image: RenderedImage,
     pixels: NDArray[np.uint8],
-    where: Bool2D,
+    visible: Bool2D,
     opacity: float,
 ) -> None:
-    """Lay the pixels of an image on a picture, smoothed down to its resolution."""
-    left, top, right, bottom = image.box
-    cut = pixels * where[..., None].astype(np.uint8)  # color times opacity, which is 0 or 1
-    size = (where.shape[1], where.shape[0])
-    body = Image.frombuffer("RGBa", size, cut.tobytes())
-    body = body.resize((right - left, bottom - top), Image.Resampling.BOX).convert("RGBA")
+    """Draw the pixels of an image on a picture, smoothed to its resolution."""
+    x, y, x_end, y_end = image.box
+    colored = pixels * visible[..., None].astype(np.uint8)  # color times opacity, which is 0 or 1
+    size = (visible.shape[1], visible.shape[0])
+    body = Image.frombuffer("RGBa", size, colored.tobytes())
+    body = body.resize((x_end - x, y_end - y), Image.Resampling.BOX).convert("RGBA")
     mask = body.getchannel("A")
     if opacity < 1.0:
         mask = mask.point(lambda value: round(value * opacity))
-    picture.paste(body.convert("RGB"), (left, top), mask)
+    picture.paste(body.convert("RGB"), (x, y), mask)
 
 
 def _is_at_edge(image: RenderedImage, whole: PixelBox) -> bool:
-    """Return whether the body reaches an edge of the image that is not one of the picture."""
+    """Tell whether the body reaches an edge of the image that is not one of the picture."""
     edges = (image.body[:, 0], image.body[0], image.body[:, -1], image.body[-1])
     inner = (a != b for a, b in zip(image.box, whole, strict=True))
     return any(inside and edge.any() for inside, edge in zip(inner, edges, strict=True))
 
 
 def _crop_around(image: RenderedImage, whole: PixelBox) -> PixelBox | None:
-    """Return the part around the body of an image with some room; even, for whole pixels."""
+    """Find the part around the body of an image with a margin; even, for whole pixels."""
     columns, rows = (np.flatnonzero(image.body.any(axis=axis)) for axis in (0, 1))
     if not columns.size:
         return None
-    left, top = image.box[:2]
-    low = (left + columns[0] / image.scale, top + rows[0] / image.scale)
-    high = (left + columns[-1] / image.scale, top + rows[-1] / image.scale)
+    x, y = image.box[:2]
+    low = (x + columns[0] / image.scale, y + rows[0] / image.scale)
+    high = (x + columns[-1] / image.scale, y + rows[-1] / image.scale)
     a, b = (max(0, 2 * int((value - PATCH_PIXELS) // 2)) for value in low)
     c, d = (2 * int((value + PATCH_PIXELS) // 2 + 1) for value in high)
     return a, b, min(c, whole[2]), min(d, whole[3])

@@ -1,4 +1,4 @@
-"""Whether there is a display that PyBullet's window can draw on."""
+"""Check for a display on which PyBullet's window can draw."""
 
 import ctypes
 import os
@@ -10,9 +10,9 @@ from robotid_sim.engine.engines import is_installed
 from robotid_sim.errors import MissingExtraError, OptionError
 
 DISPLAY_TOKEN = "robotid-display-works"
-"""Token of a child process that opened a window; its return code means nothing.
+"""Token of a child process that opened a window; its return code is not reliable.
 
-Without a display PyBullet ends the whole process with code 1; on an X server without OpenGL with
+Without a display PyBullet ends the whole process with code 1, on an X server without OpenGL with
 code 0.
 """
 
@@ -20,17 +20,17 @@ DISPLAY_TIMEOUT = 30.0  # [s]
 
 
 def has_name() -> bool:
-    """Return whether a display is named at all; only Linux has to name one."""
+    """Tell whether a display has a name, which only Linux needs."""
     return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
 
 
 def is_display_available(timeout: float = DISPLAY_TIMEOUT) -> bool:
-    """Return whether a child process could open PyBullet's window."""
+    """Tell whether a child process could open PyBullet's window."""
     return has_name() and DISPLAY_TOKEN in child_output(try_display, timeout)
 
 
 def child_output(function: Callable[[], None], timeout: float) -> str:
-    """Return the output of a function in a child process, which it may end; empty if it hangs."""
+    """Run a function in a child process and return its output; empty if it hangs."""
     name = function.__name__
     command = (
         f"from robotid_sim.signals import end_with_parent; end_with_parent({os.getpid()}); "
@@ -50,7 +50,7 @@ def child_output(function: Callable[[], None], timeout: float) -> str:
 
 
 def has_window() -> bool:
-    """Return whether PyBullet is installed, whose the window is."""
+    """Tell whether PyBullet, which has the window, is installed."""
     return is_installed("pybullet")
 
 
@@ -58,16 +58,15 @@ def require_window() -> None:
     """Raise `MissingExtraError` unless PyBullet is installed."""
     if not has_window():
         raise MissingExtraError(
-            "the window is that of PyBullet, which is not installed: pip install pybullet; "
-            "`robotid view` shows logs, trajectories and results in a browser"
+            "the window needs PyBullet: pip install pybullet; `robotid view` shows logs, "
+            "trajectories and results in a browser"
         )
 
 
 def require_display() -> None:
     """Raise unless there are PyBullet and a display with OpenGL.
 
-    Raises `MissingExtraError` without PyBullet; `OptionError`, which names the way around, without
-    a display.
+    Raises `MissingExtraError` without PyBullet; `OptionError`, with the remedy, without a display.
     """
     require_window()
     if not is_display_available():
@@ -75,11 +74,11 @@ def require_display() -> None:
 
 
 def no_display() -> str:
-    """Return the message for a missing display."""
+    """Compose the message for a missing display."""
     name = os.environ.get("DISPLAY")
-    which = f"DISPLAY is '{name}'" if name else "DISPLAY is not set"
+    state = f"DISPLAY is '{name}'" if name else "DISPLAY is not set"
     return (
-        f"no display with OpenGL ({which}); `robotid view --record FILE.png`, .gif or .mp4 renders "
+        f"no display with OpenGL ({state}); `robotid view --record FILE.png`, .gif or .mp4 renders "
         "without a display, and --web shows it in a browser"
     )
 
@@ -95,10 +94,10 @@ def try_display() -> None:
 
 
 def exit_at_once() -> None:
-    """Make C's ``exit`` skip all clean-up that libraries have asked for by now.
+    """Make C's ``exit`` skip all clean-up that libraries have registered so far.
 
     PyBullet and the X library call it in the window's thread. HDF5 then waits there for Python's
-    lock, which the main thread holds while it waits for the window: forever.
+    lock, which the main thread holds while it waits for the window: a deadlock.
     """
     if sys.platform != "win32":
         libc = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""Smooth flat drawing: Pillow at twice the resolution, in units."""
+"""Smooth drawing in units, by Pillow at twice the resolution."""
 
 import unicodedata
 from functools import cache
@@ -16,23 +16,23 @@ UnitBox = tuple[float, float, float, float]
 
 
 def plain(text: str) -> str:
-    """Return text in the letters that the built-in font has; accents are dropped."""
+    """Convert text to the letters of the built-in font, without accents."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "?"
 
 
 @cache
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """Return Pillow's built-in font; no file of the system is needed."""
+    """Load Pillow's built-in font, which needs no file of the system."""
     return ImageFont.load_default(size)
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the width of a text of some size [units]."""
+    """Compute the width of a text [units]."""
     return font(100).getlength(text) * size / 100.0
 
 
 class FlatDrawing:
-    """A framed picture of a size in pixels, drawn on in units of `scale` pixels."""
+    """A framed picture of a size in pixels; drawings are in units of `scale` pixels."""
 
     def __init__(self, size: tuple[int, int], scale: float) -> None:
         self.size, self.scale = size, scale
@@ -44,21 +44,21 @@ class FlatDrawing:
         self.pen.rectangle(edge, outline=colors.TRACK_COLOR, width=OVERSAMPLING_FACTOR)
 
     def copy(self) -> "FlatDrawing":
-        """Return a copy to draw on."""
+        """Copy the drawing."""
         drawing = FlatDrawing(self.size, self.scale)
         drawing._sheet.paste(self._sheet)
         return drawing
 
     def picture(self) -> Image.Image:
-        """Return the drawing as a picture."""
+        """Make the picture of the drawing."""
         return self._sheet.reduce(OVERSAMPLING_FACTOR)
 
     def text(self, at: Point, text: str, size: float, color: Rgb, anchor: str = "la") -> None:
-        """Write a text; `anchor` as Pillow has it."""
+        """Write a text; `anchor` is that of Pillow."""
         place, letters = [value * self.unit for value in at], font(round(size * self.unit))
         self.pen.text((place[0], place[1]), text, fill=color, font=letters, anchor=anchor)
 
     def bar(self, box: UnitBox, color: Rgb) -> None:
         """Fill a rectangle, at least a pixel wide and high."""
-        left, top, right, bottom = (round(value * self.unit) for value in box)
-        self.pen.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), fill=color)
+        x, y, x_end, y_end = (round(value * self.unit) for value in box)
+        self.pen.rectangle((x, y, max(x, x_end - 1), max(y, y_end - 1)), fill=color)

@@ -1,6 +1,6 @@
-"""The panel beside the robot: time, and every joint in numbers and as shares of its limits.
+"""The panel next to the robot: time, and every joint in numbers and as shares of its limits.
 
-Position, velocity and torque of one joint over time, with a mark at the present.
+Position, velocity and torque of one joint over time, with a mark at the current time.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,25 +36,25 @@ WARNING_HEIGHT = 17
 """Height of the line for contacts [units]."""
 
 COLUMN_UNITS = {"position": ("rad", "m"), "velocity": ("rad/s", "m/s"), "torque": ("N m", "N")}
-"""Columns and their units, of joints that turn and of those that slide."""
+"""Columns and their units, of revolute and of prismatic joints."""
 
 
 def legend(animations: Sequence[Animation], models: Iterable[str]) -> list[tuple[str, Rgb]]:
-    """Return the names of animations and of models, each with its color.
+    """List the names of animations and of models, each with its color.
 
     One animation alone needs no name, nor does a model whose color is that of an animation.
     """
-    used_colors = {animation.color for animation in animations}
+    used = {animation.color for animation in animations}
     notes = [(name, colors.model_color(name, k)) for k, name in enumerate(models)]
-    notes = [(name, color) for name, color in notes if color not in used_colors]
+    notes = [(name, color) for name, color in notes if color not in used]
     if len(animations) == 1:
         return notes
-    shown = zip(animations, animation_colors(animations), strict=True)
-    return [(animation.name, color) for animation, color in shown] + notes
+    pairs = zip(animations, animation_colors(animations), strict=True)
+    return [(animation.name, color) for animation, color in pairs] + notes
 
 
 def short_names(names: Sequence[str], longest: int = 13) -> list[str]:
-    """Return names that fit: without leading words that all share, else cut in the middle."""
+    """Shorten names: without leading words that all share, else cut in the middle."""
     texts = [plain(name) for name in names]
     alike = [len(set(letters)) == 1 for letters in zip(*texts, strict=False)]
     shared = [*alike, False].index(False)
@@ -69,7 +69,7 @@ def short_names(names: Sequence[str], longest: int = 13) -> list[str]:
 
 
 def short_number(value: float) -> str:
-    """Return a number in at most five digits, three of them significant where it is below 100."""
+    """Write a number in at most five digits, three of them significant if below 100."""
     digits = 2 if abs(value) < 10.0 else 1 if abs(value) < 100.0 else 0
     return f"{value:z.{digits}f}"
 
@@ -78,7 +78,7 @@ class JointPanel:
     """Draws the panel of one animation.
 
     The columns follow the animation; `scale` is in pixels per unit, `notes` are a legend below the
-    joints: text and color of its mark. With `contacts` the links that touch are named.
+    joints: text and color of its mark. With `contacts` the links in contact are named.
     """
 
     def __init__(
@@ -102,20 +102,20 @@ class JointPanel:
         self._draw_base(self._base)
 
     def draw(self, state: JointState) -> Image.Image:
-        """Return the panel at a state."""
+        """Draw the panel at a state."""
         drawing = self._base.copy()
         drawing.text((12, 25), f"t = {state.t:.2f} s", 12.5, colors.INK_COLOR)
         robot = self.animation.robot
         values = [state.q, state.dq] if state.tau is None else [state.q, state.dq, state.tau]
         shares = [position_share, velocity_share, torque_share]
         for column, (channel, share) in enumerate(zip(values, shares, strict=False)):
-            left, right = self._track(column)
-            zero = 0.5 * (left + right)
+            start, end = self._track(column)
+            zero = 0.5 * (start + end)
             for joint, (part, value) in enumerate(
                 zip(share(robot, channel).tolist(), channel.tolist(), strict=True)
             ):
                 top, bottom = self._bar(joint)
-                at = zero + 0.5 * (right - left) * float(np.clip(part, -1.0, 1.0))
+                at = zero + 0.5 * (end - start) * float(np.clip(part, -1.0, 1.0))
                 color = (colors.POSITION_COLOR, colors.VELOCITY_COLOR, colors.warm(part))[column]
                 color = colors.LIMIT_COLOR if abs(part) > 1.0 else color
                 middle = (zero - 0.5, top, zero + 0.5, bottom)
@@ -125,8 +125,8 @@ class JointPanel:
                 else:
                     drawing.bar((min(zero, at), top, max(zero, at), bottom), color)
                     drawing.bar(middle, colors.MUTED_COLOR)
-                place = (zero, HEAD_HEIGHT + ROW_HEIGHT * joint + 9.5)
-                drawing.text(place, short_number(value), 9.0, colors.INK_COLOR, anchor="mb")
+                position = (zero, HEAD_HEIGHT + ROW_HEIGHT * joint + 9.5)
+                drawing.text(position, short_number(value), 9.0, colors.INK_COLOR, anchor="mb")
         touching = self._contacts.contacts_at(state.t) if self._contacts else ()
         if touching:
             links = {-1: robot.base, **{k: link.name for k, link in enumerate(robot.links)}}
@@ -149,20 +149,20 @@ class JointPanel:
             title = f"{title}: {plain(self.animation.name)}"
         drawing.text((12, 8), title[:32], 12.5, colors.INK_COLOR)
         for column, name in enumerate(self._columns):
-            left, right = self._track(column)
-            turns, slides = COLUMN_UNITS[name]
-            units = dict.fromkeys(slides if sliding else turns for sliding in robot.prismatic)
-            for above, text in ((43, name), (54, ", ".join(units))):
+            start, end = self._track(column)
+            revolute, prismatic = COLUMN_UNITS[name]
+            units = dict.fromkeys(prismatic if sliding else revolute for sliding in robot.prismatic)
+            for y_text, text in ((43, name), (54, ", ".join(units))):
                 drawing.text(
-                    (0.5 * (left + right), above), text, 9.5, colors.MUTED_COLOR, anchor="ma"
+                    (0.5 * (start + end), y_text), text, 9.5, colors.MUTED_COLOR, anchor="ma"
                 )
         for joint, name in enumerate(self._names):
             y = HEAD_HEIGHT + ROW_HEIGHT * (joint + 0.5)
             drawing.text((12, y), name, 10.5, colors.INK_COLOR, anchor="lm")
             for column in range(len(self._columns)):
-                left, right = self._track(column)
+                start, end = self._track(column)
                 top, bottom = self._bar(joint)
-                drawing.bar((left, top, right, bottom), colors.TRACK_COLOR)
+                drawing.bar((start, top, end, bottom), colors.TRACK_COLOR)
         for k, (text, color) in enumerate(self._notes):
             y = HEAD_HEIGHT + ROW_HEIGHT * self.animation.robot.dof + 12 + 15 * k
             drawing.bar((12, y - 2.5, 24, y + 2.5), color)
@@ -170,24 +170,24 @@ class JointPanel:
 
     @staticmethod
     def _bar(joint: int) -> tuple[float, float]:
-        """Return top and bottom of a joint's bars [units]."""
+        """Compute top and bottom of a joint's bars [units]."""
         return HEAD_HEIGHT + ROW_HEIGHT * joint + BAR_RANGE[
             0
         ], HEAD_HEIGHT + ROW_HEIGHT * joint + BAR_RANGE[1]
 
     def _track(self, column: int) -> tuple[float, float]:
-        """Return left and right end of a column's bars [units]."""
+        """Compute left and right end of a column's bars [units]."""
         start, count = self._bars, len(self._columns)
         width = (PANEL_WIDTH - 12 - start - GAP_WIDTH * (count - 1)) / count
-        left = start + column * (width + GAP_WIDTH)
-        return left, left + width
+        begin = start + column * (width + GAP_WIDTH)
+        return begin, begin + width
 
 
 CURVES_HEAD, PLOT, CURVES_GAP = 36, 40, 16
-"""Heights of the title, of a plot and of the room between plots [units]."""
+"""Heights of the title, of a plot and of the gap between plots [units]."""
 LEFT, RIGHT = 42, 12
 PLOT_RANGE_RATIO = 1.1
-"""A plot reaches that much beyond the largest value."""
+"""Range of a plot over that of its values."""
 
 RESIDUAL_NAME, ERROR = "torque less model", "tracking error"
 
@@ -200,8 +200,8 @@ Curves = Mapping[Rgb, Float2D]
 class JointCurves:
     """Draws the curves of an animation, one joint at a time; `scale` is in pixels per unit.
 
-    With models, also the residual torque of each, in the color of the model. Tracking errors of
-    animations beside it take the place of torques.
+    With models, plots have also the torque residual: torque minus that of the model for the same
+    motion, in the color of the model. Tracking errors of further animations replace torques.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class JointCurves:
         animation: Animation,
         scale: float = 1.0,
         models: Mapping[str, Robot] | None = None,
-        beside: Sequence[Animation] = (),
+        ghosts: Sequence[Animation] = (),
     ) -> None:
         self.animation = animation
         tau = animation.tau
@@ -217,10 +217,10 @@ class JointCurves:
             "position": {colors.POSITION_COLOR: animation.q},
             "velocity": {colors.VELOCITY_COLOR: animation.dq},
         }
-        tones = animation_colors([animation, *beside])[1:]
+        tones = animation_colors([animation, *ghosts])[1:]
         errors: dict[Rgb, Float2D] = {
             color: 1e3 * interpolate(animation.t, other.t, other.error)
-            for other, color in zip(beside, tones, strict=True)
+            for other, color in zip(ghosts, tones, strict=True)
             if other.error is not None
         }
         if errors:
@@ -237,7 +237,7 @@ class JointCurves:
         self._scale, self._base, self._joint = scale, FlatDrawing(self.size, scale), -1
 
     def draw(self, time: float, joint: int) -> Image.Image:
-        """Return the curves of a joint with a mark at a time [s]."""
+        """Draw the curves of a joint with a mark at a time [s]."""
         if joint != self._joint:
             self._joint, self._base = joint, FlatDrawing(self.size, self._scale)
             self._draw_base(self._base, joint)
@@ -250,7 +250,7 @@ class JointCurves:
 
     def _draw_base(self, drawing: FlatDrawing, joint: int) -> None:
         robot, t = self.animation.robot, self.animation.t
-        limits, slides = robot.limits, robot.prismatic[joint]
+        limits, is_prismatic = robot.limits, robot.prismatic[joint]
         drawing.text((12, 7), plain(robot.joint_names[joint])[:32], 12.5, colors.INK_COLOR)
         bounds = {
             "position": (limits.lower[joint], limits.upper[joint]),
@@ -270,13 +270,13 @@ class JointCurves:
                 tone = colors.LIMIT_COLOR if number else colors.GRID_COLOR
                 drawing.bar((LEFT, height, PANEL_WIDTH - RIGHT, height + 0.6), tone)
             for value, height, anchor in ((span[1], top, "ra"), (span[0], top + PLOT, "rb")):
-                place = (LEFT - 3, height)
-                drawing.text(place, short_number(value), 9.0, colors.MUTED_COLOR, anchor=anchor)
+                position = (LEFT - 3, height)
+                drawing.text(position, short_number(value), 9.0, colors.MUTED_COLOR, anchor=anchor)
             for color, curve in curves.items():
                 y = top + PLOT * _share(curve[:, joint], span)
                 points = (np.column_stack([self._x(t), y]) * drawing.unit).ravel().tolist()
                 drawing.pen.line(points, fill=color, width=round(1.2 * drawing.unit), joint="curve")
-            title = f"{name} [{CURVE_UNITS[name][slides]}]"
+            title = f"{name} [{CURVE_UNITS[name][is_prismatic]}]"
             drawing.text((LEFT, top - 2), title, 9.0, colors.MUTED_COLOR, anchor="lb")
         foot = CURVES_HEAD + (PLOT + CURVES_GAP) * len(self._plots) - 3
         for x, time, anchor in ((LEFT, t[0], "lb"), (PANEL_WIDTH - RIGHT, t[-1], "rb")):
@@ -285,17 +285,17 @@ class JointCurves:
             )
 
     def _x(self, t: Float1D) -> Float1D:
-        """Return the places of times [units]."""
+        """Compute the horizontal positions of times [units]."""
         first, last = self.animation.start, self.animation.end
         return np.asarray(LEFT + (PANEL_WIDTH - LEFT - RIGHT) * (t - first) / (last - first))
 
 
 def compute_needed_torque(model: Robot, animation: Animation) -> Float2D:
-    """Return the torque that a model needs for the motion of an animation [N m], shape (N, n)."""
+    """Compute the torque of a model for the motion of an animation [N m], shape (N, n)."""
     ddq = np.gradient(animation.dq, animation.t, axis=0)
     return joint_torque(model, animation.q, animation.dq, ddq)
 
 
 def _share(values: Float1D, span: tuple[float, float]) -> Float1D:
-    """Return how far below the top of a plot values are, as shares of its height."""
+    """Compute the distance of values from the top of a plot, over its height."""
     return np.asarray((span[1] - values) / (span[1] - span[0]))

@@ -1,6 +1,6 @@
 """Pictures by MuJoCo's renderer, which needs OpenGL but no display: EGL or OSMesa on Linux.
 
-Robots in a MuJoCo model that only shows them: a body for every part, put where it belongs.
+Robots in a MuJoCo model for display only: a mocap body for every part.
 """
 
 import ctypes.util
@@ -25,36 +25,36 @@ from robotid_sim.viewer.robot_visuals import VisualPart, part_solid
 
 
 class MujocoRobot:
-    """Parts on the bodies of a robot, from a number of the scene on; see `DrawnRobot`."""
+    """Parts on the bodies of a robot, from index `first` of the scene; see `RenderedRobot`."""
 
     def __init__(self, robot: Robot, parts: Sequence[VisualPart], first: int) -> None:
         self._robot, self.parts, self.visible = robot, tuple(parts), True
-        self._in_body = np.array([part.T_body_part for part in parts])
+        self._part_poses = np.array([part.T_body_part for part in parts])
         self._bodies = np.array([part.body for part in parts])
-        self._own = np.array([part.rgba for part in parts])
-        self._colors = self._own.copy()
+        self._default = np.array([part.rgba for part in parts])
+        self._colors = self._default.copy()
         self._rows = slice(first, first + len(parts))
         self.pose(robot.home)
 
     def pose(self, q: Float1D) -> None:
-        """Put the joints at `q` [rad or m], shape (n,)."""
+        """Set the joint positions `q` [rad or m], shape (n,)."""
         frames = np.vstack([link_poses(self._robot, q), np.eye(4)[None]])  # -1 is the base
-        self._poses = frames[self._bodies] @ self._in_body
+        self._poses = frames[self._bodies] @ self._part_poses
 
     def show(self, *, visible: bool) -> None:
         """Show or hide the robot."""
         self.visible = visible
 
     def paint(self, colors: Mapping[int, Rgba | None]) -> None:
-        """Give all parts of some bodies a color, or for None their own; -1 is the base."""
+        """Set the color of all parts of bodies, None for their own color; -1 is the base."""
         for body, color in colors.items():
             rows = self._bodies == body
-            self._colors[rows] = self._own[rows] if color is None else color
+            self._colors[rows] = self._default[rows] if color is None else color
 
     def write(self, model: "mujoco.MjModel", data: "mujoco.MjData") -> None:
-        """Put the state into a model of the scene and its data."""
+        """Write the state to a model of the scene and its data."""
         data.mocap_pos[self._rows] = self._poses[:, :3, 3]
-        turns = np.empty((len(self._poses), 4))  # as MuJoCo has them: w, x, y, z
+        turns = np.empty((len(self._poses), 4))  # in MuJoCo's order w, x, y, z
         for turn, pose in zip(turns, self._poses, strict=True):
             mujoco.mju_mat2Quat(turn, pose[:3, :3].ravel())
         data.mocap_quat[self._rows] = turns
@@ -68,14 +68,14 @@ class MujocoScene:
 
     def __init__(self) -> None:
         self._spec = mujoco.MjSpec()
-        self._spec.visual.quality.offsamples = 0  # the edge of a body shall not mix with nothing
+        self._spec.visual.quality.offsamples = 0  # no blending of edges with the background
         self._meshes: dict[tuple[object, tuple[float, ...]], str] = {}
         self._robots: list[MujocoRobot] = []
         self._count = 0
         self._built: tuple[mujoco.MjModel, mujoco.MjData] | None = None
 
     def add(self, robot: Robot, parts: Sequence[VisualPart]) -> MujocoRobot:
-        """Return a robot that is in the scene from now on.
+        """Add a robot to the scene.
 
         Raises `RobotIdError` if a mesh cannot be read.
         """
@@ -122,18 +122,18 @@ class MujocoScene:
 
 
 BACKEND_VARIABLE = "MUJOCO_GL"
-"""Environment variable for MuJoCo's OpenGL backend."""
+"""Environment variable that selects MuJoCo's OpenGL backend."""
 
 BACKEND_LIBRARIES = {"egl": "EGL", "osmesa": "OSMesa"}
-"""Backends without a display on Linux, in order of preference, and their libraries."""
+"""OpenGL backends without a display on Linux, in order of preference, and their libraries."""
 
 PLATFORM_BACKENDS = {"darwin": "cgl", "win32": "glfw"}
-"""Backends of other systems."""
+"""OpenGL backends of other systems."""
 
 LIBRARY_REMEDY = "install libegl1 or libosmesa6, or set MUJOCO_GL"
 
 AMBIENT, DIFFUSE, SPECULAR = 0.42, 0.62, 0.06
-"""Light from all sides, from its direction, and reflected."""
+"""Ambient light, light from its direction, and reflection."""
 
 START_PIXELS = 64
 """Width and height of the first buffer [pixels]; it grows with the pictures."""
@@ -142,8 +142,8 @@ START_PIXELS = 64
 class MujocoRenderer(Renderer):
     """A scene of MuJoCo and an OpenGL context that draws it; use it in a ``with`` block.
 
-    The kind ``egl`` takes EGL only; ``auto`` and ``software`` the backend of MUJOCO_GL, else EGL
-    before OSMesa, which draws in software. Raises `OptionError` if nothing can draw.
+    The kind ``egl`` allows only EGL; ``auto`` and ``software`` use the backend of MUJOCO_GL, else
+    EGL or OSMesa, in software without a graphics card. Raises `OptionError` if no backend works.
     """
 
     def __init__(self, kind: str = "auto") -> None:
@@ -154,13 +154,13 @@ class MujocoRenderer(Renderer):
         self._context = gl_context(self.kind)
 
     def add(self, robot: Robot, parts: Sequence[VisualPart]) -> MujocoRobot:
-        """Return a robot that is in all pictures; see `Renderer`."""
+        """Add a robot to all pictures; see `Renderer`."""
         return self._scene.add(robot, parts)
 
     def render(
         self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
     ) -> RenderedImage:
-        """Render a picture; see `Renderer`."""
+        """Render the picture of a camera; see `Renderer`."""
         box = box or (0, 0, camera.width, camera.height)
         width, height = round((box[2] - box[0]) * scale), round((box[3] - box[1]) * scale)
         model, data = self._scene.update()
@@ -191,7 +191,7 @@ class MujocoRenderer(Renderer):
         return RenderedImage(pixels, camera.depth(buffer[::-1]), box, scale)
 
     def close(self) -> None:
-        """Give the context back."""
+        """Release the context."""
         if self._target is not None:
             self._context.make_current()
             self._target.free()
@@ -199,21 +199,21 @@ class MujocoRenderer(Renderer):
         self._context.free()
 
     def _aim(self, camera: Camera, box: PixelBox, light: Float1D) -> None:
-        """Look through a part of a camera's picture, with the light from a direction."""
+        """Set the view to a part of a camera's picture, and the direction of the light."""
         near, far = camera.clip_planes()
-        tan = near * float(np.tan(np.radians(camera.fov) / 2.0))
-        left, right = (2.0 * edge / camera.width - 1.0 for edge in (box[0], box[2]))
-        top, bottom = (1.0 - 2.0 * edge / camera.height for edge in (box[1], box[3]))
-        wide = tan * camera.width / camera.height
-        for eye in self._view.camera:  # both of a stereo picture, which is their mean
+        half_height = near * float(np.tan(np.radians(camera.fov) / 2.0))
+        x_start, x_end = (2.0 * edge / camera.width - 1.0 for edge in (box[0], box[2]))
+        y_end, y_start = (1.0 - 2.0 * edge / camera.height for edge in (box[1], box[3]))
+        half_width = half_height * camera.width / camera.height
+        for eye in self._view.camera:  # a stereo pair, whose mean is the view
             eye.pos, eye.up, eye.forward = camera.eye, camera.axes[:, 1], -camera.axes[:, 2]
             eye.frustum_near, eye.frustum_far = near, far
-            eye.frustum_bottom, eye.frustum_top = tan * bottom, tan * top
-            eye.frustum_center = 0.5 * wide * (left + right)
-            eye.frustum_width = 0.5 * wide * (right - left)
+            eye.frustum_bottom, eye.frustum_top = half_height * y_start, half_height * y_end
+            eye.frustum_center = 0.5 * half_width * (x_start + x_end)
+            eye.frustum_width = 0.5 * half_width * (x_end - x_start)
         self._view.nlight = 1
         lamp: Any = self._view.lights[0]
-        if hasattr(lamp, "directional"):  # MuJoCo has changed this API
+        if hasattr(lamp, "directional"):  # renamed between versions of MuJoCo
             lamp.directional = 1
         else:
             lamp.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
@@ -222,7 +222,7 @@ class MujocoRenderer(Renderer):
 
 
 def backend() -> str:
-    """Return the backend: that of MUJOCO_GL, else the first whose library is installed.
+    """Choose the OpenGL backend: that of MUJOCO_GL, else the first with an installed library.
 
     Raises `OptionError` if there is none.
     """
@@ -238,7 +238,7 @@ def backend() -> str:
 
 
 def gl_context(kind: str) -> Any:
-    """Return an OpenGL context of a kind, ready to be drawn with; raise `OptionError` if none."""
+    """Make an OpenGL context of a kind, ready for drawing; raise `OptionError` if none works."""
     try:
         context = importlib.import_module(f"mujoco.{kind}").GLContext(START_PIXELS, START_PIXELS)
         context.make_current()

@@ -21,15 +21,15 @@ from robotid_sim.viewer.renderer import RenderedImage
 from robotid_sim.viewer.robot_visuals import inertia_ellipsoid
 
 AHEAD, HIDDEN = 0.35, 0.28
-"""Opacity of a path that is still to come, and factor for what is behind the robot."""
+"""Opacity of the path ahead of the tool, and factor for a path behind the robot."""
 DEPTH_BIAS = 0.01
-"""Share of the depth by which a line must lie behind the robot to count as hidden."""
+"""Share of the depth by which a hidden line must be behind the robot."""
 
 
 class OverlayCanvas:
     """A transparent sheet over a camera's picture, on which smooth lines are drawn.
 
-    A `unit` is that many pixels, one if the picture is 480 pixels high.
+    `unit` is in pixels, one if the picture is 480 pixels high.
     """
 
     def __init__(self, camera: Camera, unit: float) -> None:
@@ -39,13 +39,13 @@ class OverlayCanvas:
         self._pen = ImageDraw.Draw(self._sheet)
 
     def line(self, uv: Float2D, color: Rgb, width: float, opacity: float = 1.0) -> None:
-        """Draw a chain of points given in pixels of the picture, shape (N, 2)."""
+        """Draw a polyline through points in pixels of the picture, shape (N, 2)."""
         if len(uv) > 1:
             fill, stroke = (*color, round(255 * opacity)), max(1, round(width * self._unit))
             self._pen.line(_places(uv), fill=fill, width=stroke, joint="curve")
 
     def area(self, uv: Float2D, color: Rgb, opacity: float) -> None:
-        """Fill a polygon; it covers what was drawn below it."""
+        """Fill a polygon; it covers earlier drawings."""
         self._pen.polygon(_places(uv), fill=(*color, round(255 * opacity)))
 
     def dot(self, uv: Float1D, color: Rgb, radius: float) -> None:
@@ -54,18 +54,18 @@ class OverlayCanvas:
             self._pen.circle(_places(uv), r * self._unit, (*fill, 255))
 
     def lay_on(self, picture: Image.Image) -> None:
-        """Lay the sheet on a picture."""
+        """Draw the sheet on a picture."""
         sheet = self._sheet.reduce(OVERSAMPLING_FACTOR)
         picture.paste(sheet, (0, 0), sheet)
 
 
 def _places(uv: Float) -> list[float]:
-    """Return pixels of the picture as places on the sheet."""
+    """Convert pixels of the picture to coordinates of the sheet."""
     return (np.clip(uv, -1e4, 1e4) * OVERSAMPLING_FACTOR).ravel().tolist()
 
 
 class PathOverlay:
-    """The tool path: strong behind the tool, faint ahead of it, fainter behind the robot."""
+    """The tool path: opaque behind the tool, translucent ahead of it and behind the robot."""
 
     def __init__(self, camera: Camera, times: Float1D, path: Float2D, color: Rgb) -> None:
         self._times, self._color = times, color
@@ -78,15 +78,15 @@ class PathOverlay:
         tip = np.array([np.interp(time, self._times, uv) for uv in self._uv.T])
         ahead = np.vstack([tip, self._uv[now:]])
         behind = np.vstack([self._uv[:now], tip])
-        for uv, seen, width, opacity in (
+        for uv, is_hidden, width, opacity in (
             (ahead, np.r_[hidden[now], hidden[now:]], 1.3, AHEAD),
             (behind, np.r_[hidden[:now], hidden[now - 1]], 2.2, 1.0),
         ):
-            # Maximal chains of points that are all covered or all free; they share end points.
-            turns = np.flatnonzero(seen[1:] != seen[:-1]) + 1
-            for a, b in zip(np.r_[0, turns], np.r_[turns + 1, len(uv)], strict=True):
-                faint = HIDDEN if seen[a] else 1.0
-                canvas.line(uv[a:b], self._color, width, opacity * faint)
+            # Longest parts that are hidden or visible; they share end points.
+            changes = np.flatnonzero(is_hidden[1:] != is_hidden[:-1]) + 1
+            for a, b in zip(np.r_[0, changes], np.r_[changes + 1, len(uv)], strict=True):
+                factor = HIDDEN if is_hidden[a] else 1.0
+                canvas.line(uv[a:b], self._color, width, opacity * factor)
         canvas.dot(tip, self._color, 3.2)
 
 
@@ -116,8 +116,8 @@ def draw_inertia(
     for color, center, axes in ellipsoids:
         canvas.area(_outline(canvas.camera, center, axes), color, 0.10)
     for color, center, axes in ellipsoids:
-        turn = np.linspace(0.0, 2.0 * np.pi, 49)
-        c, s = np.cos(turn)[:, None], np.sin(turn)[:, None]
+        angle = np.linspace(0.0, 2.0 * np.pi, 49)
+        c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
         for i, j in ((0, 1), (1, 2), (2, 0)):
             section = center + c * axes[:, i] + s * axes[:, j]
             canvas.line(canvas.camera.project(section)[0], color, 0.7, 0.55)
@@ -130,7 +130,7 @@ def draw_inertia(
 
 
 def _outline(camera: Camera, center: Float1D, axes: Float2D) -> Float2D:
-    """Return the outline of an ellipsoid in the picture: the hull of its surface's image."""
+    """Compute the outline of an ellipsoid in the picture: the hull of its surface's image."""
     u, v = np.meshgrid(np.linspace(0.0, np.pi, 13), np.linspace(0.0, 2.0 * np.pi, 33))
     ball = np.stack([np.sin(u) * np.cos(v), np.sin(u) * np.sin(v), np.cos(u)], axis=-1)
     uv, _ = camera.project(center + ball.reshape(-1, 3) @ axes.T)
@@ -152,15 +152,15 @@ LIGHT_DIRECTION = np.array([-0.55, 1.0, -0.45])
 
 GRID_STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # [m]
 FADE_RATE = 3.0
-"""How fast the grid fades with the distance from the motion."""
+"""Decay rate of the grid's opacity with the distance from the motion."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Floor:
-    """The ground at height zero, where the base stands."""
+    """The ground at height zero, below the base."""
 
     middle: Float1D
-    """Below the middle of the motion [m], shape (2,)."""
+    """Point below the middle of the motion [m], shape (2,)."""
     size: float
     """Size of the motion, over which the grid fades [m]."""
     step: float
@@ -168,14 +168,14 @@ class Floor:
 
     @classmethod
     def from_points(cls, points: Float2D) -> "Floor":
-        """Return the floor for a motion that sweeps these points, shape (N, 3)."""
+        """Make the floor for the swept points of a motion, shape (N, 3)."""
         low, high = points.min(axis=0), points.max(axis=0)
         size = max(float(np.linalg.norm(high - low)), 1e-3)
         step = next((step for step in GRID_STEPS if size / step < 12.0), size / 8.0)
         return cls(0.5 * (low + high)[:2], size, step)
 
     def lines(self) -> list[Float2D]:
-        """Return the grid lines as chains of points, shape (P, 3) each."""
+        """Compute the grid lines as polylines, shape (P, 3) each."""
         count = int(np.ceil(1.3 * self.size / self.step))
         origin = np.round(self.middle / self.step) * self.step
         along, zero = np.linspace(-count, count, 16 * count + 1) * self.step, np.array(0.0)
@@ -186,22 +186,22 @@ class Floor:
         return [np.column_stack(np.broadcast_arrays(*line)) for line in grid]
 
     def strength(self, points: Float2D) -> Float1D:
-        """Return how much of the grid is left at points, 1 in the middle, 0 far away."""
+        """Compute the opacity of the grid at points, 1 in the middle, 0 far away."""
         far = np.linalg.norm(points[:, :2] - self.middle, axis=1) / self.size
         return np.asarray(np.exp(-FADE_RATE * far**2))
 
 
 def light_for(camera: Camera) -> Float1D:
-    """Return the unit direction to the light for a camera: from above, over its left shoulder."""
+    """Compute the unit direction to the light for a camera: from above, left and behind it."""
     right, _, back = camera.axes.T
-    # The camera looks that way along the floor.
+    # Horizontal view direction of the camera.
     level = (0.0, 1.0, 0.0) if abs(back[2]) > 0.98 else (-right[1], right[0], 0.0)
     light = LIGHT_DIRECTION @ np.array([right, (0.0, 0.0, 1.0), level])
     return np.asarray(light / np.linalg.norm(light))
 
 
 def light_camera(light: Float1D, points: Float2D) -> Camera:
-    """Return a camera that sees a motion from the far light."""
+    """Make a camera that sees a motion from the light, far away."""
     low, high = points.min(axis=0), points.max(axis=0)
     yaw = float(np.degrees(np.arctan2(light[0], -light[1])))
     pitch = -float(np.degrees(np.arcsin(light[2])))
@@ -210,44 +210,44 @@ def light_camera(light: Float1D, points: Float2D) -> Camera:
 
 
 def backdrop(camera: Camera, floor: Floor) -> Image.Image:
-    """Return the background: a gradient, and the grid on the floor."""
+    """Draw the background: a gradient, and the grid on the floor."""
     top, bottom = (np.array(color, dtype=float) for color in colors.SKY_COLORS)
     share = np.linspace(0.0, 1.0, camera.height)[:, None, None] ** 1.5
     sky = np.broadcast_to(top + (bottom - top) * share, (camera.height, camera.width, 3))
     picture = Image.fromarray(sky.round().astype(np.uint8)).convert("RGBA")
-    big = replace(
+    large = replace(
         camera, width=camera.width * OVERSAMPLING_FACTOR, height=camera.height * OVERSAMPLING_FACTOR
     )
-    lines = Image.new("RGBA", (big.width, big.height), (*colors.GRID_COLOR, 0))
+    lines = Image.new("RGBA", (large.width, large.height), (*colors.GRID_COLOR, 0))
     pen = ImageDraw.Draw(lines)
     for points in floor.lines():
-        uv, depth = big.project(points)
+        uv, depth = large.project(points)
         alpha = (170.0 * floor.strength(points)).astype(int)
-        seen = (alpha > 2) & (depth > 0.0) & (np.abs(uv).max(axis=1) < 1e5)
-        for k in np.flatnonzero(seen[:-1] & seen[1:]):
+        visible = (alpha > 2) & (depth > 0.0) & (np.abs(uv).max(axis=1) < 1e5)
+        for k in np.flatnonzero(visible[:-1] & visible[1:]):
             color = (*colors.GRID_COLOR, int(alpha[k]))
             pen.line((*uv[k], *uv[k + 1]), fill=color, width=OVERSAMPLING_FACTOR)
     return Image.alpha_composite(picture, lines.reduce(OVERSAMPLING_FACTOR)).convert("RGB")
 
 
 class Shadow:
-    """The shadow on the floor: the silhouette of the `light` camera, thrown along its rays."""
+    """The shadow on the floor: the silhouette of the `light` camera, projected along its rays."""
 
     def __init__(self, camera: Camera, light: Camera) -> None:
         rays = camera.rays()
         down = rays[..., 2] < -1e-6
-        far = np.where(down, -camera.eye[2] / np.where(down, rays[..., 2], -1.0), 0.0)
-        uv, _ = light.project(camera.eye + far[..., None] * rays)
+        distance = np.where(down, -camera.eye[2] / np.where(down, rays[..., 2], -1.0), 0.0)
+        uv, _ = light.project(camera.eye + distance[..., None] * rays)
         cell = np.floor(uv).astype(int)
-        inside = (cell >= 0).all(axis=-1) & (cell < light.width).all(axis=-1) & (far > 0.0)
+        inside = (cell >= 0).all(axis=-1) & (cell < light.width).all(axis=-1) & (distance > 0.0)
         self._pixels = np.flatnonzero(inside)
         self._cells = (cell[..., 1] * light.width + cell[..., 0])[inside]
         self._size = (camera.width, camera.height)
 
     def cast(self, picture: Image.Image, silhouette: RenderedImage) -> None:
-        """Darken the picture where the shadow falls."""
-        seen = np.where(np.isfinite(silhouette.depth), 255.0 * SHADOW_OPACITY, 0.0).astype(np.uint8)
-        soft = np.asarray(Image.fromarray(seen).filter(ImageFilter.GaussianBlur(BLUR_PIXELS)))
+        """Darken the picture in the shadow."""
+        dark = np.where(np.isfinite(silhouette.depth), 255.0 * SHADOW_OPACITY, 0.0).astype(np.uint8)
+        blurred = np.asarray(Image.fromarray(dark).filter(ImageFilter.GaussianBlur(BLUR_PIXELS)))
         mask = np.zeros(self._size[0] * self._size[1], dtype=np.uint8)
-        mask[self._pixels] = soft.ravel()[self._cells]
+        mask[self._pixels] = blurred.ravel()[self._cells]
         picture.paste(SHADOW_COLOR, (0, 0), Image.frombuffer("L", self._size, mask.tobytes()))

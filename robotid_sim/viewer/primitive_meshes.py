@@ -1,7 +1,7 @@
-"""Triangle meshes of the primitives of a URDF.
+"""Triangle meshes of the primitive shapes of a URDF.
 
-Bullet's own cylinders have few, thin triangles and no bevels: they look coarse, and thin triangles
-cost the software renderer most.
+Bullet's cylinders have few, thin triangles and no bevels: they look coarse, and thin triangles are
+the slowest for the software renderer.
 """
 
 import re
@@ -23,7 +23,7 @@ BEVEL_WIDTH = 0.06
 
 
 def box(x: float, y: float, z: float) -> trimesh.Trimesh:
-    """Return a box with beveled edges, its middle at the origin."""
+    """Make a box with beveled edges, its center at the origin."""
     bevel = BEVEL_WIDTH * min(x, y, z)
     blocks = [trimesh.creation.box([x, y, z] - 2.0 * bevel * (1.0 - axis)) for axis in np.eye(3)]
     corners = np.vstack([block.vertices for block in blocks])
@@ -31,19 +31,19 @@ def box(x: float, y: float, z: float) -> trimesh.Trimesh:
 
 
 def cylinder(radius: float, length: float) -> trimesh.Trimesh:
-    """Return a cylinder about z with beveled edges, its middle at the origin."""
+    """Make a cylinder about z with beveled edges, its center at the origin."""
     h, c = 0.5 * length, BEVEL_WIDTH * min(2.0 * radius, length)
     upper = [(radius, h - c), (radius - c, h), (0.0, h)]
     return _revolve([*((r, -z) for r, z in reversed(upper)), *upper])
 
 
 def sphere(radius: float) -> trimesh.Trimesh:
-    """Return a sphere about the origin."""
+    """Make a sphere about the origin."""
     return capsule(radius, 0.0)
 
 
 def capsule(radius: float, length: float) -> trimesh.Trimesh:
-    """Return a cylinder about z with half spheres at its ends; `length` is without them."""
+    """Make a cylinder about z with hemispheres at its ends; `length` is without them."""
     angle = np.linspace(0.0, 0.5 * np.pi, CIRCLE_SEGMENTS // 4 + 1)
     upper = np.column_stack([radius * np.cos(angle), radius * np.sin(angle) + 0.5 * length])
     upper[-1, 0] = 0.0
@@ -52,27 +52,27 @@ def capsule(radius: float, length: float) -> trimesh.Trimesh:
 
 
 def _revolve(profile: Sequence[Sequence[float]]) -> trimesh.Trimesh:
-    """Return the surface of revolution of points (radius, z) from the lower to the upper end."""
+    """Make the surface of revolution of points (radius, z) from the lower to the upper end."""
     return _shade(trimesh.creation.revolve(np.array(profile), sections=CIRCLE_SEGMENTS))
 
 
 def _shade(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
-    """Return the mesh with a normal per face and vertex at its edges, one elsewhere."""
+    """Compute normals per face and vertex at edges, and one per vertex elsewhere."""
     shaded: trimesh.Trimesh = mesh.smooth_shaded
     return shaded
 
 
 def segment(start: Float1D, end: Float1D) -> tuple[Float2D, float]:
-    """Return the frame in the middle of a segment with z along it, shape (4, 4), and its length."""
+    """Compute the frame in the middle of a segment, z along it, shape (4, 4), and its length."""
     length = float(np.linalg.norm(end - start))
     turn, _ = Rotation.align_vectors((end - start)[None] / length, [[0.0, 0.0, 1.0]])
     return transform(turn.as_matrix(), 0.5 * (start + end)), length
 
 
 def has_triangles(path: Path) -> bool:
-    """Return whether a mesh file (STL, OBJ or DAE) holds triangles, by a look at its text.
+    """Tell whether the text of a mesh file (STL, OBJ or DAE) has triangles.
 
-    Bullet draws nothing, and says nothing, if it holds none.
+    Bullet draws nothing without a message if there are none.
     """
     data = read_file(path, MAX_MESH_SIZE)
     match path.suffix.lower():

@@ -1,4 +1,4 @@
-"""Pictures without a display: PyBullet's software renderer, or its EGL plugin where that works.
+"""Pictures without a display: PyBullet's software renderer, or its EGL plugin if that works.
 
 A robot's visuals in a PyBullet client, posed joint by joint; physics never runs here.
 """
@@ -32,19 +32,19 @@ from robotid_sim.viewer.renderer import PixelBox, RenderedImage, Renderer
 from robotid_sim.viewer.robot_visuals import VisualPart
 
 HIDDEN_POSITION = (0.0, 0.0, -1e4)
-"""Position of a hidden robot [m]; removing it would cost loading it again."""
+"""Position of a hidden robot [m]; removed, it would have to be loaded again."""
 
 
 class PosedRobot:
     """Parts on the bodies of a robot, in a client.
 
-    The user's file is never loaded: a private text is written from the kinematics, with a link per
-    part. Raises `RobotIdError` if Bullet refuses a mesh.
+    The user's file is never loaded: a private URDF is written from the kinematics, with a link per
+    part. Raises `RobotIdError` if Bullet cannot read a mesh.
     """
 
     def __init__(self, client: EngineClient, robot: Robot, parts: Sequence[VisualPart]) -> None:
         self.parts, self.visible = tuple(parts), True
-        self._place: tuple[float, ...] = (0.0, 0.0, 0.0)
+        self._position: tuple[float, ...] = (0.0, 0.0, 0.0)
         self._client = client
         with tempfile.TemporaryDirectory() as folder, capture_output() as printed:
             path = Path(folder) / "robot.urdf"
@@ -52,7 +52,7 @@ class PosedRobot:
                 path.write_text(_urdf(robot, parts, Path(folder)), encoding="utf-8")
             except FileFormatError as error:
                 raise RobotIdError(f"cannot draw '{robot.name}': {error}") from error
-            # Bullet would return the robot that it cached for a file of this name.
+            # Otherwise Bullet returns the robot of an earlier file with this name.
             client.setPhysicsEngineParameter(enableFileCaching=0)
             try:
                 self._body = client.loadURDF(str(path), useFixedBase=True)
@@ -67,39 +67,39 @@ class PosedRobot:
         self.links = [names.index(f"mount_{k}") for k in range(len(parts))]
 
     def pose(self, q: Float1D) -> None:
-        """Put the joints at `q` [rad or m], shape (n,)."""
+        """Set the joint positions `q` [rad or m], shape (n,)."""
         values = [[float(value)] for value in q]
         self._client.resetJointStatesMultiDof(self._body, self._moving, values)
 
     def show(self, *, visible: bool) -> None:
         """Show or hide the robot."""
         if visible != self.visible:
-            self._stand(self._place if visible else HIDDEN_POSITION)
+            self._move_base(self._position if visible else HIDDEN_POSITION)
             self.visible = visible
 
-    def shift(self, place: Float1D) -> None:
-        """Put the root frame at a place [m], shape (3,)."""
-        self._place = tuple(place.tolist())
+    def shift(self, position: Float1D) -> None:
+        """Set the position of the root frame [m], shape (3,)."""
+        self._position = tuple(position.tolist())
         if self.visible:
-            self._stand(self._place)
+            self._move_base(self._position)
 
-    def _stand(self, place: tuple[float, ...]) -> None:
-        self._client.resetBasePositionAndOrientation(self._body, place, (0.0, 0.0, 0.0, 1.0))
+    def _move_base(self, position: tuple[float, ...]) -> None:
+        self._client.resetBasePositionAndOrientation(self._body, position, (0.0, 0.0, 0.0, 1.0))
 
     def paint(self, colors: Mapping[int, Rgba | None]) -> None:
-        """Give all parts of some bodies a color, or for None their own; -1 is the base."""
+        """Set the color of all parts of bodies, None for their own color; -1 is the base."""
         for part, link in zip(self.parts, self.links, strict=True):
             if part.body in colors:
                 color = colors[part.body] or part.rgba
                 self._client.changeVisualShape(self._body, link, rgbaColor=color)
 
     def body_of_link(self, link: int) -> int:
-        """Return the body that carries a part's link, as a segmentation mask numbers it."""
+        """Find the body of a part by its link number in a segmentation mask."""
         return self.parts[self.links.index(link)].body
 
 
 def _urdf(robot: Robot, parts: Sequence[VisualPart], folder: Path) -> str:
-    """Return a URDF with a link per part; save its meshes in `folder`."""
+    """Write a URDF with a link per part; save its meshes in `folder`."""
     text = ['<robot name="visuals"><link name="base"/>']
     text += [f'<link name="body_{k}"/>{joint_element(robot, k)}' for k in range(robot.dof)]
     files: dict[int | Path, Path] = {}
@@ -121,7 +121,7 @@ def _visual(part: VisualPart, material: str, folder: Path, files: dict[int | Pat
         file = files.setdefault(key, folder / f"mesh_{len(files)}.obj")
         if not file.exists():
             mesh = part.mesh
-            if isinstance(mesh, Path):  # Bullet's own readers crash at files that are broken
+            if isinstance(mesh, Path):  # Bullet's readers crash on broken files
                 solid = read_mesh(mesh)
                 mesh = trimesh.Trimesh(solid.vertices, solid.faces).smooth_shaded
             mesh.export(file, include_normals=True)
@@ -133,17 +133,17 @@ def _visual(part: VisualPart, material: str, folder: Path, files: dict[int | Pat
 
 
 PROBE_PIXELS = 160
-"""Width of the pictures that measure the size of a robot."""
+"""Width of the pictures for the size of a robot [pixels]."""
 
 EGL_MODULE = "eglRenderer"
 EGL_TOKEN = "robotid-egl-works"
-"""Token of a child process that has seen a picture by EGL."""
+"""Token of a child process that rendered a picture by EGL."""
 PROBE_TIMEOUT = 20.0  # [s]
 SOFTWARE_DEVICES = ("llvmpipe", "softpipe", "swrast", "software")
-"""Names of OpenGL devices that are not graphics cards; Bullet's own renderer is as fast."""
+"""Names of OpenGL devices without a graphics card; Bullet's software renderer is as fast."""
 
 AMBIENT_LIGHTS = {"software": 0.42, "egl": 0.15}
-"""Light from all sides; the two renderers mean different things by it."""
+"""Ambient light, which the two renderers define differently."""
 DIFFUSE, SPECULAR = 0.62, 0.06
 
 
@@ -154,20 +154,20 @@ def camera_image(
     scale: float = 1.0,
     **options: Any,
 ) -> tuple[RenderedImage, NDArray[np.intp]]:
-    """Render a part of a camera's picture, the whole by default, and a mask.
+    """Render a part of a camera's picture, by default all of it, and its segmentation mask.
 
-    The mask holds PyBullet's number of body and link where asked for, shape (height, width).
+    The mask has PyBullet's numbers of body and link if requested, shape (height, width).
 
     `box` is a part of the picture whose size is the camera's, `scale` the rendered pixels per pixel
     of the picture; further options are those of PyBullet's ``getCameraImage``.
     """
-    left, top, right, bottom = box = box or (0, 0, camera.width, camera.height)
-    width, height = round((right - left) * scale), round((bottom - top) * scale)
-    # The projection spreads the part over the whole image.
-    spread = np.array([camera.width / (right - left), camera.height / (bottom - top)])
-    middle = np.array([left + right, top + bottom]) / (camera.width, camera.height) - 1.0
-    crop = np.diag([*spread, 1.0, 1.0])
-    crop[:2, 3] = spread * middle * (-1.0, 1.0)
+    x_start, y_start, x_end, y_end = box = box or (0, 0, camera.width, camera.height)
+    width, height = round((x_end - x_start) * scale), round((y_end - y_start) * scale)
+    # The projection scales the part to the whole image.
+    factors = np.array([camera.width / (x_end - x_start), camera.height / (y_end - y_start)])
+    middle = np.array([x_start + x_end, y_start + y_end]) / (camera.width, camera.height) - 1.0
+    crop = np.diag([*factors, 1.0, 1.0])
+    crop[:2, 3] = factors * middle * (-1.0, 1.0)
     matrices = (camera.view_matrix(), crop @ camera.projection_matrix())
     columns = [matrix.T.ravel().tolist() for matrix in matrices]
     _, _, pixels, buffer, mask = client.getCameraImage(width, height, *columns, **options)
@@ -177,11 +177,10 @@ def camera_image(
 
 
 class PyBulletRenderer(Renderer):
-    """A PyBullet client that takes pictures; use it in a ``with`` block.
+    """A PyBullet client that renders pictures; use it in a ``with`` block.
 
-    The kind ``software`` works everywhere; ``egl`` needs a driver, but no display; ``auto`` takes
-    EGL where a graphics card draws for it. Raises `OptionError` if EGL is asked for and does not
-    work.
+    The kind ``software`` works everywhere; ``egl`` needs a driver, but no display; ``auto`` uses
+    EGL if there is a graphics card. Raises `OptionError` if EGL is requested and does not work.
     """
 
     def __init__(self, kind: str = "auto") -> None:
@@ -193,27 +192,27 @@ class PyBulletRenderer(Renderer):
         with capture_output():
             self.client = EngineClient()
             if self.kind == "egl":
-                _load_egl(self.client)  # before any body, else pictures miss that body
+                _load_egl(self.client)  # before any body, which pictures would not show
 
     def add(self, robot: Robot, parts: Sequence[VisualPart]) -> PosedRobot:
-        """Return a robot that is in all pictures; see `Renderer`."""
+        """Add a robot to all pictures; see `Renderer`."""
         return PosedRobot(self.client, robot, parts)
 
     def render(
         self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
     ) -> RenderedImage:
-        """Render a picture; see `Renderer`."""
+        """Render the picture of a camera; see `Renderer`."""
         hardware, client = self.kind == "egl", self.client
         options = {
             "lightDirection": light.tolist(),
             "lightAmbientCoeff": AMBIENT_LIGHTS[self.kind],
             "lightDiffuseCoeff": DIFFUSE,
             "lightSpecularCoeff": SPECULAR,
-            "shadow": int(hardware),  # costs the software renderer three times as long
+            "shadow": int(hardware),  # triples the time of the software renderer
             "flags": client.ER_NO_SEGMENTATION_MASK,
             "renderer": client.ER_BULLET_HARDWARE_OPENGL if hardware else client.ER_TINY_RENDERER,
         }
-        with capture_output() if hardware else nullcontext():  # drivers name themselves
+        with capture_output() if hardware else nullcontext():  # drivers print their names
             return camera_image(client, camera, box, scale, **options)[0]
 
     def close(self) -> None:
@@ -223,9 +222,9 @@ class PyBulletRenderer(Renderer):
 
 
 def surface_in_pictures(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, Float2D]:
-    """Return points on the parts of every body in its frame, shape (N, 3) each.
+    """Measure points on the parts of every body in its frame, shape (N, 3) each.
 
-    Measured in depth pictures from six sides, so that it holds for every mesh format.
+    They come from depth pictures from six sides, and so work for every mesh format.
     """
     poses = link_poses(robot, robot.home)
     origins = np.vstack([np.zeros(3), poses[:, :3, 3], tip_pose(robot, robot.home)[:3, 3]])
@@ -244,9 +243,9 @@ def surface_in_pictures(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, 
         for yaw, pitch in ((0, 0), (90, 0), (180, 0), (270, 0), (0, 90), (0, -90)):
             camera = Camera.distant(middle, half, yaw, pitch, PROBE_PIXELS)
             image, mask = camera_image(client, camera, **options)
-            hit = mask >= 0
-            points = camera.eye + camera.rays()[hit] * image.depth[hit, None]
-            links = (mask[hit] >> 24) - 1
+            is_body = mask >= 0
+            points = camera.eye + camera.rays()[is_body] * image.depth[is_body, None]
+            links = (mask[is_body] >> 24) - 1
             for link in np.unique(links):
                 body = posed.body_of_link(int(link))
                 local = (points[links == link] - frames[body][:3, 3]) @ frames[body][:3, :3]
@@ -255,9 +254,9 @@ def surface_in_pictures(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, 
 
 
 def egl_device(timeout: float = PROBE_TIMEOUT) -> str | None:
-    """Return the name of the EGL device; None if EGL does not work.
+    """Find the name of the device that draws for EGL; None if it does not work.
 
-    Tried in a child process: a bad driver may end the process.
+    The test is in a child process, which a bad driver may end.
     """
     if importlib.util.find_spec(EGL_MODULE) is None:
         return None
@@ -267,7 +266,7 @@ def egl_device(timeout: float = PROBE_TIMEOUT) -> str | None:
 
 
 def is_graphics_card(device: str | None) -> bool:
-    """Return whether a device is more than a program that draws."""
+    """Tell whether a device is a graphics card, not a software renderer."""
     return device is not None and not any(name in device.lower() for name in SOFTWARE_DEVICES)
 
 

@@ -1,4 +1,4 @@
-"""Recording an animation to a picture or a film, without a display."""
+"""Recordings of an animation as a picture or a film, without a display."""
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,38 +21,38 @@ from robotid_sim.viewer.view_settings import ViewSettings, require_speed
 FILE_SUFFIXES = (".png", ".gif", ".mp4")
 
 MAX_GIF_RATE = 50.0
-"""Largest frame rate of a GIF [Hz]; viewers slow down frames shorter than 20 ms."""
+"""Largest frame rate of a GIF [1/s]; viewers slow down frames of less than 20 ms."""
 
 SHARP, SMOOTH = 3.0, 1.5
 """Oversampling of a single picture, and of the frames of a film."""
 
 PALETTE_FRAME_COUNT = 6
-"""Frames that the colors of a GIF are chosen from."""
+"""Number of frames from which the colors of a GIF are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A written recording."""
+    """Description of a recorded file."""
 
     path: Path
     frames: int
     renderer: str
-    """Renderer, such as ``software`` or ``egl``."""
+    """Kind of the renderer, such as ``software`` or ``egl``."""
 
 
 def require_recordable(
     path: str | Path, settings: ViewSettings, fps: float = 30.0, speed: float = 1.0
 ) -> None:
-    """Raise unless a recording to `path` can be made; to be called before long work.
+    """Raise unless a recording to `path` is possible; to be called before long work.
 
     Raises `OptionError` if the format, the size, the frame rate or the speed is not usable,
-    `MissingExtraError` if the format needs a package that is not installed or no engine is there to
+    `MissingExtraError` if the format needs a package that is not installed or there is no engine to
     draw, `FileFormatError` if the folder does not exist or cannot be written.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in FILE_SUFFIXES:
         names = ", ".join(FILE_SUFFIXES)
-        raise OptionError(f"cannot record to {path}: '{suffix}' is not a format; known: {names}")
+        raise OptionError(f"cannot record to {path}: unknown format '{suffix}'; formats: {names}")
     require_speed(speed)
     width, height = settings.width, settings.height
     if not 0.1 <= fps <= 240.0:
@@ -80,8 +80,8 @@ def record(
 ) -> Recording:
     """Render an animation to a file: ``.png`` one picture, ``.gif`` or ``.mp4`` a film.
 
-    Animations after the first are shown as ghosts, at most four; `models` are those whose masses
-    the layer ``inertia`` shows. A film has `fps` frames per second, each `speed` / `fps` of motion
+    Animations after the first are shown as ghosts, at most four; the layer ``inertia`` shows the
+    masses of `models`. A film has `fps` frames per second, each `speed` / `fps` of motion
     after the one before; a picture is taken at `time` [s], by default in the middle. Raises as
     `require_recordable`, before any work, and `OptionError` if the time lies outside the motion, or
     there are too many motions.
@@ -99,18 +99,18 @@ def record(
             f"time {time:g} s is not in the motion, which takes {start:g} to {end:g} s"
         )
     if suffix == ".png" and settings.renderer == "auto":
-        settings = replace(settings, renderer="software")  # for one picture, asking takes too long
+        settings = replace(settings, renderer="software")  # a test of EGL takes longer
     count = 1 if suffix == ".png" else max(1, round((end - start) / speed * fps))
     with Compositor(motions, settings, models) as compositor, atomic_path(path) as temporary:
         if suffix == ".png":
-            moment = 0.5 * (start + end) if time is None else time
-            compositor.frame(moment, SHARP).save(temporary, optimize=True)
+            picture_time = 0.5 * (start + end) if time is None else time
+            compositor.frame(picture_time, SHARP).save(temporary, optimize=True)
         else:
             times = start + np.arange(count) * speed / fps
             frames = (compositor.frame(t, SMOOTH) for t in _count_frames(times, progress))
             if suffix == ".gif":
-                few = times[:: max(1, count // PALETTE_FRAME_COUNT)]
-                samples = [compositor.frame(t, 1.0) for t in few]
+                sample_times = times[:: max(1, count // PALETTE_FRAME_COUNT)]
+                samples = [compositor.frame(t, 1.0) for t in sample_times]
                 _write_gif(frames, count, samples, temporary, fps)
             else:
                 _write_mp4(frames, temporary, fps)
@@ -136,12 +136,12 @@ def _write_gif(
     durations = np.diff(clock).astype(int).tolist()
     # Pixels that stay the same become transparent: a quarter of the size.
     options = {"duration": durations, "loop": 0, "disposal": 1, "optimize": True}
-    with path.open("wb") as file:  # Pillow would leave it open when it is interrupted
+    with path.open("wb") as file:  # Pillow does not close it when interrupted
         next(reduced).save(file, format="GIF", save_all=True, append_images=reduced, **options)
 
 
 def _write_mp4(frames: Iterator[Image.Image], path: Path, fps: float) -> None:
-    """Write an H.264 film that every browser plays."""
+    """Write an H.264 film, which all browsers play."""
     codec = {"codec": "libx264", "quality": None, "pixelformat": "yuv420p", "macro_block_size": 2}
     flags = ["-crf", "20", "-preset", "fast", "-movflags", "+faststart"]
     options = {**codec, "fps": fps, "ffmpeg_log_level": "error", "output_params": flags}
@@ -151,7 +151,7 @@ def _write_mp4(frames: Iterator[Image.Image], path: Path, fps: float) -> None:
 
 
 def _imageio() -> Any:
-    """Return imageio with its encoder, or raise with the install command."""
+    """Import imageio with its encoder, or raise with the install command."""
     with require_extra("an MP4, unlike a .gif or .png, needs imageio and its encoder", "video"):
         importlib.import_module("imageio_ffmpeg")
         return importlib.import_module("imageio.v2")

@@ -1,4 +1,4 @@
-"""Pictures without a display, by PyBullet or MuJoCo: their interface and choice."""
+"""Pictures without a display: common interface of PyBullet and MuJoCo, and choice of one."""
 
 import pkgutil
 from abc import abstractmethod
@@ -23,7 +23,7 @@ RENDERER_CLASSES = {
     "pybullet": "robotid_sim.viewer.pybullet_renderer:PyBulletRenderer",
     "mujoco": "robotid_sim.viewer.mujoco_renderer:MujocoRenderer",
 }
-"""Where the renderer of each engine is."""
+"""Renderer of each engine."""
 
 
 class RenderedImage(NamedTuple):
@@ -39,45 +39,45 @@ class RenderedImage(NamedTuple):
 
     @property
     def body(self) -> Bool2D:
-        """Where there is a body."""
+        """Whether a pixel shows a body, shape (height, width)."""
         return np.asarray(np.isfinite(self.depth))
 
     def depth_at(self, uv: Float) -> Float:
-        """Return the depth at positions in the picture [pixels], shape (..., 2)."""
-        corner, end = self.box[:2], self.box[2:]
-        inside = np.asarray(((uv >= corner) & (uv < end)).all(axis=-1))
-        cell = ((np.where(inside[..., None], uv, corner) - corner) * self.scale).astype(int)
+        """Look up the depth at positions in the picture [pixels], shape (..., 2)."""
+        start, end = self.box[:2], self.box[2:]
+        inside = np.asarray(((uv >= start) & (uv < end)).all(axis=-1))
+        cell = ((np.where(inside[..., None], uv, start) - start) * self.scale).astype(int)
         return np.where(inside, self.depth[cell[..., 1], cell[..., 0]], np.inf)
 
 
 class RenderedRobot(Protocol):
-    """Parts on the bodies of a robot, as a renderer has them."""
+    """Parts on the bodies of a robot in a renderer."""
 
     def pose(self, q: Float1D) -> None:
-        """Put the joints at `q` [rad or m], shape (n,)."""
+        """Set the joint positions `q` [rad or m], shape (n,)."""
 
     def show(self, *, visible: bool) -> None:
         """Show or hide the robot."""
 
     def paint(self, colors: Mapping[int, Rgba | None]) -> None:
-        """Give all parts of some bodies a color, or for None their own; -1 is the base."""
+        """Set the color of all parts of bodies, None for their own color; -1 is the base."""
 
 
 class Renderer(Closeable):
     """A renderer of pictures; use it in a ``with`` block."""
 
     kind: str
-    """Kind of renderer: ``software``, ``egl`` or another one of the engine."""
+    """Kind: ``software``, ``egl`` or another backend of the engine."""
 
     @abstractmethod
     def add(self, robot: Robot, parts: Sequence[VisualPart]) -> RenderedRobot:
-        """Return a robot that is in all pictures from now on, while it is shown."""
+        """Add a robot to all following pictures, while it is visible."""
 
     @abstractmethod
     def render(
         self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
     ) -> RenderedImage:
-        """Render a part `box` of a camera's picture, the whole by default.
+        """Render the part `box` of a camera's picture, by default all of it.
 
         `light` is the unit direction to the light, shape (3,), `scale` the rendered pixels per
         pixel of the picture, whose size is the camera's.
@@ -85,10 +85,10 @@ class Renderer(Closeable):
 
 
 def open_renderer(kind: str = "auto") -> Renderer:
-    """Return the renderer of the first engine that is installed, of one of `RENDERER_CLASSES`.
+    """Open the renderer of the first installed engine, of one of `RENDERER_NAMES`.
 
-    Raises `MissingExtraError` if no engine is installed, `OptionError` if it cannot draw in this
-    way on this machine.
+    Raises `MissingExtraError` if no engine is installed, `OptionError` if this kind does not work
+    on this machine.
     """
     renderer: Renderer = pkgutil.resolve_name(RENDERER_CLASSES[engine_named(None)])(kind)
     return renderer

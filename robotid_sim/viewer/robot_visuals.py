@@ -1,4 +1,4 @@
-"""Visual parts of a robot's bodies, and stand-ins for missing ones."""
+"""The drawable parts of a robot: shapes of its bodies, and replacements of missing ones."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -23,9 +23,9 @@ MESH_FORMATS = (".stl", ".obj", ".dae")
 """Mesh formats that Bullet reads."""
 
 PLAIN_COLOR: Rgba = (0.7, 0.7, 0.7, 1.0)
-"""The reader's color of a shape that has none."""
+"""The reader's color of a shape without a color."""
 SHELL_COLORS: tuple[Rgba, Rgba] = ((0.90, 0.91, 0.93, 1.0), (0.62, 0.67, 0.74, 1.0))
-"""Colors of uncolored bodies, in turn, so that neighbors can be distinguished."""
+"""Alternating colors of uncolored bodies, which distinguish neighbors."""
 JOINT_COLOR: Rgba = (0.27, 0.30, 0.35, 1.0)
 
 PRIMITIVE_MESHES: dict[str, Callable[..., trimesh.Trimesh]] = {
@@ -50,34 +50,34 @@ class VisualPart:
 
 
 def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
-    """Return the visual parts of a robot, or collision shapes where it has none.
+    """List the drawable parts of a robot: visual shapes, or collision shapes without them.
 
-    A body of which no shape can be drawn gets bars between its joints if it lost a mesh file, or if
-    the whole robot has nothing else to show.
+    A body without drawable shapes gets bars between its joints if its mesh file is missing, or if
+    the whole robot has no drawable shape.
 
     Fixed links are fused as in the robot. Without `files` every mesh file counts as missing.
     """
     shapes = {-1: base_shapes(robot), **{k: link.shapes for k, link in enumerate(robot.links)}}
-    drawn = {
-        body: _drawable(body, of, files=files, collision=False)
-        or _drawable(body, of, files=files, collision=True)
-        for body, of in shapes.items()
+    parts_by_body = {
+        body: _drawable(body, body_shapes, files=files, collision=False)
+        or _drawable(body, body_shapes, files=files, collision=True)
+        for body, body_shapes in shapes.items()
     }
-    bare = not any(drawn.values())
-    for body, parts in drawn.items():
-        if not parts and (bare or shapes[body]):
+    is_empty = not any(parts_by_body.values())
+    for body, parts in parts_by_body.items():
+        if not parts and (is_empty or shapes[body]):
             parts += stand_in(robot, body)
-    return [part for parts in drawn.values() for part in parts]
+    return [part for parts in parts_by_body.values() for part in parts]
 
 
 def collision_parts(robot: Robot, body: int) -> list[VisualPart]:
-    """Return the collision shapes of a body that can be drawn."""
+    """List the drawable collision shapes of a body."""
     shapes = base_shapes(robot) if body < 0 else robot.links[body].shapes
     return _drawable(body, shapes, files=True, collision=True)
 
 
 def part_solid(part: VisualPart, *, placed: bool = False) -> Solid:
-    """Return the triangles of a part in its own frame, or `placed` in that of its body.
+    """Read the triangles of a part in its own frame, or if `placed` in that of its body.
 
     Raises `FileFormatError` or `MissingExtraError` if its file cannot be read.
     """
@@ -100,14 +100,14 @@ class InertiaEllipsoid:
 
 
 def inertia_ellipsoid(phi: Float1D) -> InertiaEllipsoid | None:
-    r"""Return the ellipsoid of uniform density with a body's ten parameters; None without mass.
+    r"""Compute the ellipsoid of uniform density with a body's ten parameters; None without mass.
 
     A solid ellipsoid with semi-axes :math:`a_1, a_2, a_3` has the principal moments
     :math:`I_1 = \tfrac{m}{5} (a_2^2 + a_3^2)` and so on; solved for the axes
 
     .. math:: a_i^2 = \tfrac{5}{2 m} (I_j + I_k - I_i) .
 
-    An axis that the triangle inequality forbids has length zero.
+    An axis of an inconsistent inertia (violated triangle inequality) has length zero.
     """
     mass, com, central = inertia.unpack(phi)
     if mass <= 0.0:
@@ -118,10 +118,10 @@ def inertia_ellipsoid(phi: Float1D) -> InertiaEllipsoid | None:
 
 
 def inertia_parts(robot: Robot, color: Rgba, *, dot: float) -> list[VisualPart]:
-    """Return a robot's inertia ellipsoids, translucent, and dots of radius `dot` at the COMs."""
+    """Make translucent inertia ellipsoids of a robot, and dots of radius `dot` at the COMs."""
     parts = []
     ball, com_dot = primitive_meshes.sphere(1.0), primitive_meshes.sphere(dot)
-    opacity = 0.05 + 0.15 * max(color[:3])  # dark colors cover what is behind them most
+    opacity = 0.05 + 0.15 * max(color[:3])  # dark colors hide more of the background
     for body, link in enumerate(robot.links):
         if ellipsoid := inertia_ellipsoid(link.phi):
             axes = np.maximum(ellipsoid.semi_axes, 0.2 * dot).tolist()  # a point mass has none
@@ -132,7 +132,7 @@ def inertia_parts(robot: Robot, color: Rgba, *, dot: float) -> list[VisualPart]:
 
 
 def frame_parts(robot: Robot, size: float) -> list[VisualPart]:
-    """Return the axes of every link frame and of the tip as thin bars of length `size`."""
+    """Make the axes of every link frame and of the tip as thin bars of length `size`."""
     rod = primitive_meshes.cylinder(0.035 * size, size)
     frames = [*((body, np.eye(4)) for body in range(robot.dof)), (robot.dof - 1, robot.T_last_tip)]
     return [
@@ -143,45 +143,45 @@ def frame_parts(robot: Robot, size: float) -> list[VisualPart]:
 
 
 def reach(robot: Robot) -> float:
-    """Return the length of the stretched arm, a bound on the distance of its tip [m]."""
+    """Compute the length of the stretched arm, a bound on the distance of its tip [m]."""
     return float(sum(np.linalg.norm(end) for end in _bar_ends(robot))) or 1.0
 
 
 def stand_in(robot: Robot, body: int) -> Iterator[VisualPart]:
     """Yield bars from a body's joint to the next one, and the joint itself.
 
-    A revolute joint is a drum about its axis; a prismatic one a rail on the body before it, as long
-    as its range, and a block that slides on it.
+    A revolute joint is a cylinder about its axis; a prismatic one a rail on the previous body, as
+    long as its range, and a block that slides on it.
     """
-    thick = reach(robot) * (0.042 - 0.018 * (body + 1) / robot.dof)
+    thickness = reach(robot) * (0.042 - 0.018 * (body + 1) / robot.dof)
     if body >= 0:
         joint = robot.joints[body]
         along, _ = segment(-joint.axis, joint.axis)
         if joint.prismatic:
-            mesh = primitive_meshes.box(3.2 * thick, 3.2 * thick, 2.4 * thick)
+            mesh = primitive_meshes.box(3.2 * thickness, 3.2 * thickness, 2.4 * thickness)
         else:
-            mesh = primitive_meshes.cylinder(1.35 * thick, 2.9 * thick)
+            mesh = primitive_meshes.cylinder(1.35 * thickness, 2.9 * thickness)
         yield VisualPart(body, along, mesh, rgba=JOINT_COLOR)
     else:
-        foot = transform(np.eye(3), np.array([0.0, 0.0, 0.4 * thick]))
-        drum = primitive_meshes.cylinder(2.4 * thick, 0.8 * thick)
-        yield VisualPart(body, foot, drum, rgba=JOINT_COLOR)
+        base_frame = transform(np.eye(3), np.array([0.0, 0.0, 0.4 * thickness]))
+        base_mesh = primitive_meshes.cylinder(2.4 * thickness, 0.8 * thickness)
+        yield VisualPart(body, base_frame, base_mesh, rgba=JOINT_COLOR)
     end = _bar_ends(robot)[body + 1]
     if np.linalg.norm(end) > 1e-6:
         frame, length = segment(np.zeros(3), end)
-        bar = primitive_meshes.capsule(thick, length)
+        bar = primitive_meshes.capsule(thickness, length)
         yield VisualPart(body, frame, bar, rgba=SHELL_COLORS[(body + 1) % 2])
     if body + 1 < robot.dof and robot.joints[body + 1].prismatic:
-        joint, thick = robot.joints[body + 1], 0.9 * thick
+        joint, thickness = robot.joints[body + 1], 0.9 * thickness
         T = joint.T_parent_joint
         axis = T[:3, :3] @ joint.axis
         frame, length = segment(*(T[:3, 3] + axis * x for x in (joint.lower, joint.upper)))
-        rail = primitive_meshes.box(thick, thick, length + 3.0 * thick)
+        rail = primitive_meshes.box(thickness, thickness, length + 3.0 * thickness)
         yield VisualPart(body, frame, rail, rgba=SHELL_COLORS[(body + 1) % 2])
 
 
 def _bar_ends(robot: Robot) -> list[Float1D]:
-    """Return where the bar from the origin of every body ends in its frame, the base first."""
+    """Compute the end of the bar from the origin of every body in its frame, the base first."""
     tip = robot.T_last_tip[:3, 3]
     if np.linalg.norm(tip) < 1e-6:  # no tool frame: a rod about the center of mass
         phi = robot.links[-1].phi
@@ -192,7 +192,7 @@ def _bar_ends(robot: Robot) -> list[Float1D]:
 def _drawable(
     body: int, shapes: Sequence[GeometryShape], *, files: bool, collision: bool
 ) -> list[VisualPart]:
-    """Return parts of the visual or of the collision shapes that can be drawn."""
+    """List the drawable parts of the visual or of the collision shapes."""
     parts = (_part(body, s, files=files) for s in shapes if s.collision is collision)
     return [part for part in parts if part is not None]
 

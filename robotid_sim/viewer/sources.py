@@ -1,6 +1,6 @@
-"""Sources of motions: a trajectory, logs, the result of a study, or a task of it.
+"""Motions to show: a trajectory, logs, the result of a study, or one of its tasks.
 
-Tracking errors made visible: a reference, and motions beside it with their errors magnified.
+Visible tracking errors: a reference, and motions with magnified errors.
 """
 
 import logging
@@ -53,26 +53,26 @@ def show_motion(
 ) -> None:
     """Show a log or a trajectory in a window until it is closed.
 
-    With models a slider shows their inertia ellipsoids. The caller uses `require_display` before
-    its work.
+    With models a slider shows their inertia ellipsoids. Callers use `require_display` before their
+    work.
     """
     width, height = map(int, WINDOW.split("x"))
     settings = ViewSettings(width=width, height=height)
     if isinstance(motion, Log):
-        shown = Animation.from_log(robot, motion, name)
+        animation = Animation.from_log(robot, motion, name)
     else:
-        shown = Animation.from_trajectory(robot, motion, name)
-    viewer.show(shown, settings, models=models)
+        animation = Animation.from_trajectory(robot, motion, name)
+    viewer.show(animation, settings, models=models)
 
 
 @dataclass(frozen=True)
 class ViewerMotions:
-    """Motions of a robot with the models that a window can switch to."""
+    """Motions of a robot, and models whose masses a window can show."""
 
     plant: Robot
     animations: list[Animation]
     task: TaskMotions | None
-    """The motions of a task, if they are of one."""
+    """The motions of a task; None for other motions."""
     models: Mapping[str, Robot]
 
     @classmethod
@@ -90,19 +90,20 @@ class ViewerMotions:
         true: bool,
         engine_needed: bool,
     ) -> "ViewerMotions":
-        """Return the motions of a trajectory, a task, logs or a result."""
+        """Load the motions of a trajectory, a task, logs or a result."""
         models = {} if result is None else read_models(plant, result, study, true=true)
         motions = None
         if trajectory is not None:
-            shown = [
+            animations = [
                 simulate_animation(plant, trajectory, study, progress, engine_needed=engine_needed)
             ]
         elif task is not None and result is not None:
             motions = task_of_result(models, result, task, study, progress)
-            shown = make_tracking_animations(plant, motions, magnification)
+            animations = make_tracking_animations(plant, motions, magnification)
         else:
-            shown = load_animations(plant, log or ([] if result is None else [result / "log.h5"]))
-        return cls(plant, shown, motions, models)
+            logs = log or ([] if result is None else [result / "log.h5"])
+            animations = load_animations(plant, logs)
+        return cls(plant, animations, motions, models)
 
     def show(self, settings: ViewSettings, speed: float) -> None:
         """Show the motions in a window until it is closed."""
@@ -117,16 +118,16 @@ class ViewerMotions:
         time: float | None,
         progress: Progress,
     ) -> dict[str, Any]:
-        """Write the motions into a picture or film; return what is in it, as JSON values."""
+        """Write the motions to a picture or film; return its description as JSON values."""
         from robotid_sim.viewer import recorder  # loads Pillow
 
         rates: dict[str, Any] = {"fps": fps, "speed": speed, "time": time, "progress": progress}
-        done = recorder.record(self.animations, path, settings, models=self.models, **rates)
-        recording = {"file": str(path), "frames": done.frames, "renderer": done.renderer}
-        return {**self.content(), **recording}
+        recording = recorder.record(self.animations, path, settings, models=self.models, **rates)
+        output = {"file": str(path), "frames": recording.frames, "renderer": recording.renderer}
+        return {**self.content(), **output}
 
     def content(self) -> dict[str, Any]:
-        """Return the displayed motions as JSON values."""
+        """Describe the shown motions as JSON values."""
         first = self.animations[0]
         names = [animation.name for animation in self.animations]
         return {"robot": self.plant.name, "shown": names, "duration_s": first.end - first.start}
@@ -139,9 +140,9 @@ def folders_of(
     result: Path | None,
     task: str | None,
 ) -> tuple[Path | None, Path | None]:
-    """Return the folder of a result that stands for its robot, if one does, and that of the result.
+    """Find the result folder that is given as the robot, if any, and the folder of the result.
 
-    Raises `OptionError` if it is not clear what to show, or the plant of a task is not known.
+    Raises `OptionError` for contradictory options, or if the plant of a task is not known.
     """
     folder = None if robot in catalog() or not Path(robot).is_dir() else Path(robot)
     if not (trajectory or log):
@@ -150,7 +151,7 @@ def folders_of(
         raise OptionError("give one of --trajectory, --log and --result")
     if task is not None and folder is not None:
         raise OptionError(
-            f"--task moves the true robot, which {folder} does not hold; give the ROBOT of the "
+            f"--task moves the true robot, which is not in {folder}; give the ROBOT of the "
             f"study and --result {folder}"
         )
     if task is not None and result is None:
@@ -159,7 +160,7 @@ def folders_of(
 
 
 def load_animations(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
-    """Load logs, the first one as the motion; without any a sweep of every joint."""
+    """Load the motions of logs; without logs a sweep of every joint."""
     if not paths:
         return [Animation.sweep(plant)]
     require_showable(len(paths))
@@ -170,18 +171,18 @@ def load_animations(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
 
 
 def model_in(folder: Path) -> Path:
-    """Return the robot that a folder of results holds, the identified one if there is one."""
+    """Find the robot in a result folder, the identified one if there is one."""
     require_complete(folder)
     for name in ("identified.urdf", "nominal.urdf"):
         if (folder / name).is_file():
             return folder / name
-    raise FileFormatError(f"{folder} holds no identified.urdf or nominal.urdf; give a URDF")
+    raise FileFormatError(f"{folder} has no identified.urdf or nominal.urdf; give a URDF")
 
 
 def simulate_animation(
     plant: Robot, trajectory: Path, study: StudyConfig, progress: Progress, *, engine_needed: bool
 ) -> Animation:
-    """Return the virtual experiment on a trajectory file; the trajectory where no engine is."""
+    """Run the virtual experiment on a trajectory file; without an engine show the trajectory."""
     path = load_trajectory(trajectory, plant)
     if not engine_needed and not any(map(is_installed, ENGINES)):
         return Animation.from_trajectory(plant, path, trajectory.stem)
@@ -194,14 +195,14 @@ def simulate_animation(
 def read_models(
     plant: Robot, folder: Path, study: StudyConfig, *, true: bool = True
 ) -> dict[str, Robot]:
-    """Return the models in a result's folder, and `plant` as the true one if it is.
+    """Read the models in a result's folder, and with `true` add `plant` as the true one.
 
-    A fit may have failed; then there is no identified robot.
+    After a failed fit there is no identified robot.
     """
     require_complete(folder)
-    file = folder / "result.json"  # a study that was stopped has none yet
+    file = folder / "result.json"  # a stopped study has none
     if file.is_file() and (name := robot_of_result(file)) != plant.name:
-        raise OptionError(f"{file} is of the robot '{name}', not of '{plant.name}'")
+        raise OptionError(f"{file} is for robot '{name}', not for '{plant.name}'")
     config = study.robot.model_copy(update={"joints": {}, "payload": None})
     models = {"true": plant} if true else {}
     for name in ("nominal", "identified"):
@@ -209,16 +210,16 @@ def read_models(
         if file.is_file():
             models[name] = build_robot(file, config)
             if models[name].joint_names != plant.joint_names:
-                raise OptionError(f"{file} is of another robot than '{plant.name}'")
+                raise OptionError(f"{file} is for another robot than '{plant.name}'")
         elif name == "nominal":
-            raise FileFormatError(f"{folder} holds no {file.name}; is it of `robotid run`?")
+            raise FileFormatError(f"{folder} has no {file.name}; give a folder of `robotid run`")
     return models
 
 
 def task_of_result(
     models: Mapping[str, Robot], folder: Path, task: str, study: StudyConfig, progress: Progress
 ) -> TaskMotions:
-    """Return the motions of a task with the models of a result's folder.
+    """Simulate the motions of a task with the models of a result's folder.
 
     The gains come from the nominal model in the folder, as in the study.
     """
@@ -238,8 +239,8 @@ def task_of_result(
     )
     if not _is_as_recorded(motions, folder / "result.json"):
         _log.warning(
-            "%s has other tracking errors on %s, for the study ran with other options; give them "
-            "here too, such as its --config",
+            "%s has other tracking errors on %s because the study had other options; give them, "
+            "such as its --config",
             folder / "result.json",
             motions.task.name,
         )
@@ -247,11 +248,11 @@ def task_of_result(
 
 
 def _is_as_recorded(motions: TaskMotions, file: Path) -> bool:
-    """Return whether motions are those of a result; one without closed loop tells nothing."""
+    """Tell whether motions are those of a result; true for one without closed loop."""
     runs = StudyResult.load(file).control if file.is_file() else []
     if not runs:
         return True
-    recorded = {  # the first run of each
+    recorded = {  # the first run of each model
         run.model: run.rms_error
         for run in reversed(runs)
         if (run.controller, run.scenario) == (motions.controller, UNDISTURBED_NAME)
@@ -264,13 +265,13 @@ def _is_as_recorded(motions: TaskMotions, file: Path) -> bool:
 
 
 MAX_DISPLAYED_ERROR = 0.2
-"""Largest error of a joint that turns after magnification [rad]."""
+"""Largest magnified error of a revolute joint [rad]."""
 
 MAX_DISPLAYED_SHARE = MAX_DISPLAYED_ERROR / (2.0 * np.pi)
-"""The same of a joint that slides, over its range: 0.2 rad are that share of a turn."""
+"""Largest magnified error of a prismatic joint over its range: the share of a full turn."""
 
 MAGNIFICATIONS = tuple(digit * 10.0**k for k in range(6) for digit in (1.0, 2.0, 5.0))
-"""Available magnifications; beyond the last one, errors are rounding."""
+"""Magnifications to choose from; errors that need more are rounding."""
 
 ERROR_TOLERANCE = 1e-9
 
@@ -278,11 +279,11 @@ ERROR_TOLERANCE = 1e-9
 def make_tracking_animations(
     robot: Robot, motions: TaskMotions, magnification: float | None = None
 ) -> list[Animation]:
-    r"""Return the reference of a task, and its motion with every model, the error magnified.
+    r"""Make the reference of a task, and its motion with every model with magnified errors.
 
     Shown is :math:`q_{ref} + K (q - q_{ref})` with the magnification K, by default that of
     `visible_magnification`, each in the color of its model; the torques of the reference are those
-    that `robot` needs. Raises `OptionError` if K is not positive and finite, or there are too many
+    of `robot`. Raises `OptionError` if K is not positive and finite, or there are too many
     models; `LogError` if the runs are of another robot.
     """
     for log in motions.logs.values():
@@ -298,26 +299,26 @@ def make_tracking_animations(
     reference = motions.task.trajectory(t)
     tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
     name = f"{motions.task.name} reference"
-    shown = [Animation(name, robot, t, reference.q, reference.dq, tau)]
+    animations = [Animation(name, robot, t, reference.q, reference.dq, tau)]
     for index, (model, log) in enumerate(motions.logs.items()):
-        # The error, not the motion: chords of that are off the reference, which K would magnify.
+        # The error, not the motion, whose interpolation error K would magnify.
         error = interpolate(t, log.t, errors[model])
         title = model if K == 1.0 else f"{model}, error x {K:g}"
         q = reference.q + K * error
         dq = reference.dq + K * np.gradient(error, t, axis=0)
         color = model_color(model, index)
-        shown.append(Animation(title, robot, t, q, dq, error=error, color=color))
-    return shown
+        animations.append(Animation(title, robot, t, q, dq, error=error, color=color))
+    return animations
 
 
 def visible_magnification(robot: Robot, errors: Iterable[Float2D]) -> float:
-    """Return the largest of 1, 2, 5, 10, ... with which errors stay in bounds; at least 1.
+    """Choose the largest of 1, 2, 5, 10, ... with which errors stay in bounds; at least 1.
 
-    Joints are then shown at most `MAX_DISPLAYED_ERROR` from their reference, those that slide
+    Revolute joints are then at most `MAX_DISPLAYED_ERROR` from their reference, prismatic ones
     `MAX_DISPLAYED_SHARE` of their range; `errors` have the shape (N, n) each.
     """
     allowed = np.full(robot.dof, MAX_DISPLAYED_ERROR)
-    slides = np.array(robot.prismatic)
-    allowed[slides] = MAX_DISPLAYED_SHARE * 2.0 * robot.limits.half_range[slides]
+    is_prismatic = np.array(robot.prismatic)
+    allowed[is_prismatic] = MAX_DISPLAYED_SHARE * 2.0 * robot.limits.half_range[is_prismatic]
     largest = max(float((np.abs(e) / allowed).max()) for e in errors)
     return max(K for K in MAGNIFICATIONS if K == 1.0 or K * largest <= 1.0 + ERROR_TOLERANCE)

@@ -1,4 +1,4 @@
-"""Settings of a view and their allowed values."""
+"""Settings of a view: the possible options, and the chosen ones."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,18 +16,18 @@ VIEW_ANGLES = {
     "top": (90.0, -89.0),
     "iso": (52.0, -22.0),
 }
-"""Yaw and pitch [deg] as PyBullet counts them: yaw 0 looks along +y, 90 along -x, at the front."""
+"""Yaw and pitch [deg] of PyBullet: yaw 0 looks along +y, 90 along -x, at the front."""
 
 LAYERS = {
-    "panel": "joints with their position, velocity and torque, over the limits",
-    "curves": "the same of one joint over time",
-    "path": "way of the tool",
+    "panel": "position, velocity and torque of all joints, over their limits",
+    "curves": "position, velocity and torque of one joint over time",
+    "path": "path of the tool",
     "contacts": "links that touch one another or the floor, in red",
     "frames": "coordinate frames of the joints",
     "inertia": "ellipsoids of uniform density with the inertia of the links",
-    "torque": "links in the color of their torque over its limit",
+    "torque": "links colored by torque over its limit",
 }
-"""Layers of a view and their meaning."""
+"""Layers of the view and their meanings."""
 
 DEFAULT_LAYERS = frozenset({"panel", "path", "contacts"})
 
@@ -44,7 +44,7 @@ WINDOW, PICTURE = "1280x800", "640x480"
 
 
 def direction(name: str) -> tuple[float, float]:
-    """Return yaw and pitch [deg] of a view direction by name."""
+    """Look up yaw and pitch [deg] of a view direction by name."""
     if name not in VIEW_ANGLES:
         raise UnknownNameError.from_names("camera", name, VIEW_ANGLES)
     return VIEW_ANGLES[name]
@@ -52,7 +52,7 @@ def direction(name: str) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewSettings:
-    """How an animation is shown."""
+    """Settings of the view of an animation."""
 
     width: int = 640
     """[pixels]"""
@@ -61,11 +61,11 @@ class ViewSettings:
     camera: str = "iso"
     """A key of `VIEW_ANGLES`."""
     layers: frozenset[str] = DEFAULT_LAYERS
-    """Keys of LAYERS."""
+    """Keys of `LAYERS`."""
     joint: str | None = None
     """Joint whose curves are shown; None for the first."""
     renderer: str = "auto"
-    """One of `RENDERER_NAMES`; ``auto`` takes EGL where a graphics card draws for it."""
+    """One of `RENDERER_NAMES`; ``auto`` is EGL if there is a graphics card."""
 
     def __post_init__(self) -> None:
         if not all(SMALLEST <= side <= LARGEST for side in (self.width, self.height)):
@@ -80,7 +80,7 @@ class ViewSettings:
             raise UnknownNameError.from_names("renderer", self.renderer, RENDERER_NAMES)
 
     def joint_of(self, robot: "Robot") -> int:
-        """Return the index of the joint whose curves are shown; raise if there is none such."""
+        """Find the index of the joint with curves; raise for an unknown name."""
         if self.joint is None:
             return 0
         if self.joint not in robot.joint_names:
@@ -89,6 +89,6 @@ class ViewSettings:
 
 
 def require_speed(speed: float) -> None:
-    """Raise `OptionError` if nothing can be seen at a speed [seconds of motion per second]."""
+    """Raise `OptionError` for an unusable speed [seconds of motion per second]."""
     if not 0.01 <= speed <= 100.0:
         raise OptionError(f"a speed of {speed:g} is not usable; give 0.01 to 100")

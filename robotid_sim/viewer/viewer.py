@@ -1,4 +1,4 @@
-"""Showing an animation in PyBullet's window, which is another process."""
+"""Display of an animation in PyBullet's window, which is another process."""
 
 import os
 import pickle
@@ -27,12 +27,12 @@ def show(
 ) -> None:
     """Show a motion in a window until that is closed.
 
-    The window is another process; its end does not affect this one. Its sliders set time, speed
-    [seconds of motion per second] and layers, of which it has `view_settings.WINDOW_LAYERS`.
-    Animations after the first are shown as ghosts, at most four; `models`, by default the robot of
-    the motion, are those whose inertia ellipsoids can be shown. Raises `OptionError` if there is no
-    display with OpenGL, or there are too many motions, `MissingExtraError` if PyBullet is not
-    installed, `RobotIdError` if the window cannot show this.
+    The window is another process, whose end does not stop this one. Its sliders set time, speed
+    [seconds of motion per second] and the layers of `view_settings.WINDOW_LAYERS`. Animations after
+    the first are shown as ghosts, at most four; the window can show the inertia ellipsoids of
+    `models`, by default of the robot of the motion. Raises `OptionError` without a display with
+    OpenGL, or for too many motions, `MissingExtraError` if PyBullet is not installed,
+    `RobotIdError` if the window cannot show the motion.
     """
     motions = (animations,) if isinstance(animations, Animation) else tuple(animations)
     require_showable(len(motions))
@@ -42,20 +42,20 @@ def show(
     if not has_name():
         raise OptionError(no_display())
     settings = settings or ViewSettings(width=1280, height=800)
-    # Imported here, for it loads what only a window needs.
+    # Imported here, because only a window needs it.
     from robotid_sim.viewer.window import FAILED, OPENED, WindowInput
 
     robots = dict(models or {"model": motions[0].robot})
     content = WindowInput(motions, robots, settings, speed)
-    with tempfile.TemporaryFile() as letter, tempfile.TemporaryFile() as complaints:
-        pickle.dump(content, letter)
-        letter.seek(0)
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
+        pickle.dump(content, stdin)
+        stdin.seek(0)
         command = f"from robotid_sim.viewer.window import main; main({os.getpid()})"
-        words = [sys.executable, "-P", "-c", command]
-        child = subprocess.Popen(words, stdin=letter, stdout=subprocess.PIPE, stderr=complaints)
+        argv = [sys.executable, "-P", "-c", command]
+        child = subprocess.Popen(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr)
         reports = _reports(child)
-        complaints.seek(0)
-        text = complaints.read().decode(errors="replace").strip()
+        stderr.seek(0)
+        text = stderr.read().decode(errors="replace").strip()
     failures = [line.removeprefix(FAILED).strip() for line in reports if line.startswith(FAILED)]
     if failures:
         raise RobotIdError(failures[0])
@@ -66,7 +66,7 @@ def show(
 
 
 def _reports(child: "subprocess.Popen[bytes]") -> list[str]:
-    """Return the lines that the window's process reports; end it if it does not open."""
+    """Collect the lines that the window's process reports; end it if it does not open."""
     assert child.stdout is not None
     timeout = threading.Timer(OPENING_TIMEOUT, child.kill)
     timeout.start()

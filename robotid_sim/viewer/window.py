@@ -1,7 +1,7 @@
-"""PyBullet's window: a process of its own, because PyBullet ends the process with the window.
+"""PyBullet's window: a separate process, because PyBullet ends the process with the window.
 
-A window manager closes a window that it does not know how to ask by cutting its connection to the
-display, upon which the X library ends the process; so does a display that goes away.
+A window manager closes such a window by cutting its connection to the display, upon which the X
+library ends the process, as it does when the display disappears.
 """
 
 import contextlib
@@ -33,15 +33,15 @@ HIDDEN_PREVIEWS = ("RGB_BUFFER", "DEPTH_BUFFER", "SEGMENTATION_MARK")
 """Previews of PyBullet's GUI."""
 
 MAX_SPEED = 4.0
-"""Right end of the slider of the speed [seconds of motion per second]."""
+"""Upper end of the speed slider [seconds of motion per second]."""
 
 
 class PlaybackControls:
-    """Playback state of the window: time, speed and layers.
+    """Time of the window in a motion, and its layers.
 
-    The motion takes the times from `start` to `end` [s] and begins again at its end; `layers` are
-    those shown at first, `speed` is in seconds of motion per second. PyBullet lets nobody but the
-    user move a slider, so that the slider of the time says where to go, not where the motion is.
+    The motion has the times from `start` to `end` [s] and repeats; `layers` are the initial ones,
+    `speed` is in seconds of motion per second. In PyBullet only the user can move a slider, so that
+    the time slider sets a time and does not follow the motion.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class PlaybackControls:
     ) -> None:
         self._client, self._start, self._end = client, start, end
         self.time, self.playing = start, True
-        # PyBullet cuts the first letter; a larger lower end makes a button of a slider.
+        # PyBullet cuts the first letter; a slider with a larger lower end is a button.
         add, shown = client.addUserDebugParameter, set(layers)
         self._time = add(" time [s]", start, end, start)
         self._speed = add(" speed", 0.0, max(MAX_SPEED, speed), speed)
@@ -64,9 +64,9 @@ class PlaybackControls:
         return {name for name, slider in self._switches.items() if read(slider) > 0.5}
 
     def advance(self, seconds: float) -> None:
-        """Follow sliders and button, and let time pass on the clock on the wall [s].
+        """Apply sliders and button, and advance by the elapsed wall-clock time [s].
 
-        Moving the slider of the time goes there and pauses.
+        A moved time slider sets the time and pauses.
         """
         (time, presses), (last_time, last_presses) = self._read(), self._last
         self._last = (time, presses)
@@ -76,11 +76,11 @@ class PlaybackControls:
             self.playing = not self.playing
         if self.playing:
             speed = self._client.readUserDebugParameter(self._speed)
-            passed = self.time + seconds * speed - self._start
-            self.time = self._start + passed % (self._end - self._start)
+            elapsed = self.time + seconds * speed - self._start
+            self.time = self._start + elapsed % (self._end - self._start)
 
     def _read(self) -> tuple[float, float]:
-        """Return the time that the slider shows [s], and how often the button was pressed."""
+        """Read the time of the slider [s], and the number of presses of the button."""
         read = self._client.readUserDebugParameter
         return read(self._time), read(self._button)
 
@@ -96,11 +96,11 @@ class WindowInput:
 
 
 def open_window(settings: ViewSettings) -> EngineClient:
-    """Return a client with a window that draws nothing yet, which makes loading fast."""
+    """Open a client with a window that does not draw yet, which makes loading fast."""
     sky = zip(("red", "green", "blue"), WINDOW_SKY_COLOR, strict=True)
     background = " ".join(f"--background_color_{name}={value / 255.0}" for name, value in sky)
     client = EngineClient(f"--width={settings.width} --height={settings.height} {background}")
-    exit_at_once()  # again, for the display's libraries have asked for clean-up by now
+    exit_at_once()  # again, because the display's libraries have registered clean-up
     for name in (*(f"{name}_PREVIEW" for name in HIDDEN_PREVIEWS), "MOUSE_PICKING", "RENDERING"):
         client.configureDebugVisualizer(getattr(client, f"COV_ENABLE_{name}"), 0)
     return client
@@ -118,14 +118,14 @@ def play(client: EngineClient, scene: WindowScene, controls: PlaybackControls) -
 
 
 def main(parent: int) -> None:
-    """Open the window with the input of the parent process, and report the result."""
+    """Open the window on the input of the parent process, and report the outcome."""
     end_with_parent(parent)
-    # PyBullet writes to descriptors 1 and 2; the parent hears of us by a copy of descriptor 1.
-    words = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # PyBullet writes to descriptors 1 and 2; reports to the parent use a copy of descriptor 1.
+    reports = os.fdopen(os.dup(1), "w", encoding="utf-8")
     sys.stderr = os.fdopen(os.dup(2), "w", encoding="utf-8")
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 1)
+    os.dup2(devnull, 2)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     exit_at_once()
     show: WindowInput = pickle.load(sys.stdin.buffer)
@@ -134,11 +134,11 @@ def main(parent: int) -> None:
         client = open_window(settings)
         scene = WindowScene(client, show.animations, show.models, settings)
         controls = PlaybackControls(client, first.start, first.end, settings.layers, show.speed)
-        print(OPENED, file=words, flush=True)
+        print(OPENED, file=reports, flush=True)
         with contextlib.suppress(EngineError):  # the window was closed between two calls
             play(client, scene, controls)
             client.close()
     except RobotIdError as error:
-        print(f"{FAILED} {error}", file=words, flush=True)
+        print(f"{FAILED} {error}", file=reports, flush=True)
     else:
-        print(CLOSED, file=words, flush=True)
+        print(CLOSED, file=reports, flush=True)

@@ -1,8 +1,8 @@
-"""Content of PyBullet's window: robot, ghosts, inertia ellipsoids, frames, tool paths, a text.
+"""Contents of PyBullet's window: robot, ghosts, inertia ellipsoids, frames, tool paths, a text.
 
-Commands that change what is drawn, a color, a text or a line, wait for the window's next frame;
-those that move a body do not. So what can be switched is loaded once and stands elsewhere while it
-is off, and one color is changed at a time.
+Commands that change a color, a text or a line wait for the window's next frame; those that move a
+body do not. So switchable bodies are loaded once and moved away while they are off, and one color
+is changed at a time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,16 +33,16 @@ FIELD_OF_VIEW = 90.0
 """Field of view of PyBullet's window [deg]."""
 
 SIDE, TOP, BOTTOM = 260, 60, 135
-"""What PyBullet's panels cover of the window at its edges, and some room [pixels]."""
+"""Parts of the window covered by PyBullet's panels at its edges, with a margin [pixels]."""
 
 GHOST_OPACITY, FADED = 0.4, 0.25
 
 GHOST_SHIFT = 0.006
-"""Shift of a ghost over the distance of the camera: where it is in the robot's place, which is its
-normal case beside a reference, it would shimmer otherwise."""
+"""Shift of a ghost over the distance of the camera: at the robot's position, which is normal with a
+reference, it would flicker otherwise."""
 
 MAX_LINES = 400
-"""Lines of all paths together; every one takes PyBullet 2 ms."""
+"""Number of lines of all paths; every line takes PyBullet 2 ms."""
 
 TONE_COUNT = 24
 """Steps of the torque color."""
@@ -54,7 +54,7 @@ TEXT_INTERVAL = 0.1
 class WindowScene:
     """The robot of the first animation in a window, the others as ghosts.
 
-    `models` are those whose inertia ellipsoids the layer ``inertia`` shows.
+    The layer ``inertia`` shows the inertia ellipsoids of `models`.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class WindowScene:
         self._look(points, settings)
 
     def update(self, state: JointState, layers: set[str]) -> None:
-        """Bring everything to a state, and show the layers."""
+        """Set a state, and show the layers."""
         opacity = FADED if "inertia" in layers else 1.0
         for alpha, robot in self._robots.items():
             robot.show(visible=alpha == opacity)
@@ -108,7 +108,7 @@ class WindowScene:
         self._paint(state, layers, opacity)
         if ("path" in layers) != bool(self._lines):
             client = self._client
-            client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 0)  # so that no line waits
+            client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 0)  # lines do not wait
             for line in self._lines:
                 client.removeUserDebugItem(line)
             self._lines = [
@@ -131,52 +131,52 @@ class WindowScene:
             self._text = text
 
     def _look(self, points: Float2D, settings: ViewSettings) -> None:
-        """Look from the chosen direction, with points and a text above between the panels."""
+        """Set the chosen view, with points and a text above them between the panels."""
         low, high = points.min(axis=0), points.max(axis=0)
         above = np.array([*(0.5 * (low + high))[:2], high[2] + 0.1 * (high - low)[2]])
         width, height = settings.width, settings.height
         side, top, bottom = (
-            min(covered, 0.4) for covered in (SIDE / width, TOP / height, BOTTOM / height)
+            min(share, 0.4) for share in (SIDE / width, TOP / height, BOTTOM / height)
         )
         free = Margins(side, side, top, bottom)
-        seen = np.vstack([points, above])
-        camera = Camera.fit(seen, settings.camera, width, height, fov=FIELD_OF_VIEW, margins=free)
+        view = np.vstack([points, above])
+        camera = Camera.fit(view, settings.camera, width, height, fov=FIELD_OF_VIEW, margins=free)
         self._client.resetDebugVisualizerCamera(
             camera.distance, camera.yaw, camera.pitch, camera.target.tolist()
         )
         right, _, back = camera.axes.T
-        self._text_place = (above - 0.35 * camera.distance * right).tolist()  # where it begins
+        self._text_place = (above - 0.35 * camera.distance * right).tolist()  # start of the text
         for ghost in self._ghosts:
             ghost.shift(-GHOST_SHIFT * camera.distance * back)
 
     def _paint(self, state: JointState, layers: set[str], opacity: float) -> None:
-        """Give one body the color that it should have, the one that has waited longest."""
+        """Update the color of one body, the one that has waited longest."""
         robot, painted = self.animation.robot, self._painted[opacity]
         if "torque" in layers and state.tau is not None:
             steps = np.round(TONE_COUNT * torque_share(robot, state.tau)) / TONE_COUNT
-            new_colors: dict[int, Rgb | None] = dict(enumerate(map(colors.warm, steps)))
-            new_colors[-1] = colors.warm(0.0)  # the base bears no torque of its own
+            target: dict[int, Rgb | None] = dict(enumerate(map(colors.warm, steps)))
+            target[-1] = colors.warm(0.0)  # the base has no joint torque
         else:
             red = self._contacts.contacts_at(state.t) if "contacts" in layers else frozenset[int]()
-            new_colors = {body: colors.CONTACT_COLOR if body in red else None for body in painted}
+            target = {body: colors.CONTACT_COLOR if body in red else None for body in painted}
         for body in list(painted):
-            if painted[body] != new_colors[body]:
+            if painted[body] != target[body]:
                 del painted[body]
-                painted[body] = color = new_colors[body]
+                painted[body] = color = target[body]
                 paint = None if color is None else colors.rgba(color, opacity)
                 self._robots[opacity].paint({body: paint})
                 return
 
 
 def _evenly_spaced(path: Float2D, count: int) -> Float2D:
-    """Return points at even distances along a path, shape (count, 3)."""
+    """Compute points at equal distances along a path, shape (count, 3)."""
     along = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))]
     even = np.linspace(0.0, along[-1], count)
     return np.column_stack([np.interp(even, along, axis) for axis in path.T])
 
 
 def _tint(parts: Sequence[VisualPart], color: Rgb | None, opacity: float) -> list[VisualPart]:
-    """Return the parts in one color, or their own, and translucent."""
+    """Make the parts translucent, in one color or their own."""
     if color is None:
         return [replace(part, rgba=(*part.rgba[:3], opacity)) for part in parts]
     return [replace(part, rgba=colors.rgba(color, opacity)) for part in parts]

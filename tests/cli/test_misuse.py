@@ -84,7 +84,7 @@ BAD = {
     ],
     "paper": [("irb140-qps", "did you mean 'irb140-qpso'?")],
     "result": [("nowhere", "nowhere")],
-    "record": [("film.avi", "'.avi' is no format"), ("no/p.png", "cannot write no/p.png")],
+    "record": [("film.avi", "unknown format '.avi'"), ("no/p.png", "cannot write no/p.png")],
     "port": [("0", "--port"), ("65536", "--port"), ("http", "--port")],
     "time": [("nan", "--time"), ("1e9", "is not in the motion")],
     "fps": [("nan", "--fps"), ("0", "0 frames per second"), ("1e9", "give 0.1 to 240")],

@@ -68,7 +68,7 @@ def test_a_range_may_need_all_of_the_interval() -> None:
 
 @pytest.mark.parametrize("text", ["> 1", "above", "1 - 2", "above one", "above 1 with interval"])
 def test_what_is_no_range_is_named_with_the_forms(text) -> None:
-    with pytest.raises(OptionError, match="is no range; write 'above 1'"):
+    with pytest.raises(OptionError, match="unknown range '.*'; write above, below"):
         ClaimRange.parse(text)
 
 
@@ -118,17 +118,26 @@ def test_conditions_that_stand_are_listed_with_the_nulls_that_meet_the_rule() ->
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"ours": "lost"}, "has a band but no number"),
-        ({"band": ""}, "does not say where it holds"),
-        ({"band": "", "holds": "above 1"}, "does not say what is expected; write 'band'"),
+        ({"ours": "lost"}, "has a band, but its value is a text"),
+        ({"band": ""}, "has no range in which it holds"),
+        ({"band": "", "holds": "above 1"}, "has no expected range; write 'band'"),
         ({"published": None}, "no published value; make it a check"),
-        ({"band": "at most 9.5", "holds": "above 9.5"}, "does not hold; write 'expected'"),
-        ({"band": "at most 1", "holds": "below 1"}, "reaches where it does not hold"),
-        ({"holds": {"behind": "exactly 0"}, "facts": {"behind": 0}}, "where it does not hold"),
-        ({"expected": "6.5 to 9.5"}, "has a band and is expected to fail"),
-        (BEHIND, "its rule needs 'behind'"),
-        (RANDOM, "a null needs 'random'"),
-        ({"band": "", **RANDOM, "holds": {"random": "above 1"}}, "not about what nulls reach"),
+        (
+            {"band": "at most 9.5", "holds": "above 9.5"},
+            "does not hold in all of its band 'at most 9.5'; write 'expected'",
+        ),
+        ({"band": "at most 1", "holds": "below 1"}, "does not hold in all of its band"),
+        (
+            {"holds": {"behind": "exactly 0"}, "facts": {"behind": 0}},
+            "does not hold in all of its band",
+        ),
+        ({"expected": "6.5 to 9.5"}, "has 'band' and 'expected'; keep one"),
+        (BEHIND, "its rule needs the unknown value 'behind'"),
+        (RANDOM, "a null needs the unknown value 'random'"),
+        (
+            {"band": "", **RANDOM, "holds": {"random": "above 1"}},
+            "has nulls, but its rule has no range",
+        ),
     ],
 )
 def test_a_claim_that_cannot_be_judged_is_refused(changes, message) -> None:
@@ -182,14 +191,14 @@ def test_no_claim_is_reproduced_with_a_missed_band() -> None:
         (
             {"ours": 6.0, "interval": (5.0, 6.6)},
             "undecided",
-            "undecided: 0.5 below the expected range, which its interval reaches",
+            "undecided: 0.5 below the expected range, which its interval overlaps",
         ),
         ({"ours": 6.0, "interval": (5.0, 6.6), "judged": False}, None, ""),
         ({"ours": 9.0, "interval": (4.0, 12.0)}, "met", ""),
         (
             {"ours": 10.0, "band": "at most 9.5", "interval": (9.4, 11.0)},
             "undecided",
-            "undecided: 0.5 above the expected range, which its interval reaches",
+            "undecided: 0.5 above the expected range, which its interval overlaps",
         ),
         (REFUTED, "met", ""),
         ({"ours": 10.0, **REFUTED}, "missed", "0.5 above the expected range"),
@@ -229,9 +238,11 @@ def test_file_and_measurements_must_name_the_same_claims() -> None:
         judge(printed, {"a": values["a"]}, ALWAYS)
     with pytest.raises(OptionError, match="claim 'c' is measured but not in the file"):
         judge(printed, {**values, "c": values["a"]}, ALWAYS)
-    with pytest.raises(OptionError, match="claim 'a' stands twice"):
+    with pytest.raises(OptionError, match="claim 'a' is twice in the file"):
         judge([*printed, printed[0]], values, ALWAYS)
-    with pytest.raises(OptionError, match="claim 'a': its reason or a null needs 'why'"):
+    with pytest.raises(
+        OptionError, match="claim 'a': its reason or a null needs the unknown value 'why'"
+    ):
         judge(printed, {name: collect_measured(2.0) for name in "ab"}, ALWAYS)
 
 
@@ -279,9 +290,15 @@ CHART, TABLE, FACTS = (
 @pytest.mark.parametrize(
     ("element", "message"),
     [
-        ({"status": "not", "note": "n", "where": ("claim:a",)}, "not implemented, but somewhere"),
-        ({"status": "implemented"}, "is implemented, but nowhere"),
-        ({"status": "corrected", "where": ("claim:a",)}, "say why it is not implemented"),
+        (
+            {"status": "not", "note": "n", "where": ("claim:a",)},
+            "is not implemented; remove 'where'",
+        ),
+        ({"status": "implemented"}, "is implemented; give its place in 'where'"),
+        (
+            {"status": "corrected", "where": ("claim:a",)},
+            "is not as printed; give the reason in 'note'",
+        ),
     ],
 )
 def test_an_element_says_where_it_is_and_why_not_as_printed(element, message) -> None:
@@ -306,15 +323,21 @@ def test_a_page_gets_its_texts_from_the_file() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: page().tables({}, [TABLE]), "needs 'runs'"),
-        (lambda: page().tables(FACTS, []), "tables are not both in the file and made: t"),
-        (lambda: page().tables(FACTS, [replace(TABLE, rows=(("1",),))]), "a cell for every"),
+        (lambda: page().tables({}, [TABLE]), "needs the unknown value 'runs'"),
+        (lambda: page().tables(FACTS, []), "tables must be in the file and made by code: t"),
+        (
+            lambda: page().tables(FACTS, [replace(TABLE, rows=(("1",),))]),
+            "does not have one cell per heading",
+        ),
         (
             lambda: page().sections(FACTS, [CHART, replace(CHART, name="g")], {"t": TABLE}),
-            "figures are not both drawn and in a section: g",
+            "figures must be drawn and in a section: g",
         ),
-        (lambda: page().sections(FACTS, [], {"t": TABLE}), "not both drawn and in a section: f"),
-        (lambda: page().sections(FACTS, [CHART], {}), "the page needs a table named 't'"),
+        (
+            lambda: page().sections(FACTS, [], {"t": TABLE}),
+            "figures must be drawn and in a section: f",
+        ),
+        (lambda: page().sections(FACTS, [CHART], {}), "the page needs the missing table 't'"),
     ],
 )
 def test_what_is_not_both_in_the_file_and_made_is_named(make, message) -> None:

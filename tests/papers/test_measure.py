@@ -18,7 +18,7 @@ from robotid_sim.papers.statistics import (
     ratio_of_means,
 )
 from robotid_sim.papers.tables import PrintedTable
-from robotid_sim.papers.trial_table import Measure, TrialTable, take_apart
+from robotid_sim.papers.trial_table import Measure, TrialTable, split_result
 
 COSTS = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 2.0, 4.0, 8.0]}
 TABLE = TrialTable(
@@ -84,7 +84,7 @@ def test_what_is_compared_within_a_run_is_reduced_afterwards() -> None:
 
 def test_a_result_of_several_studies_is_taken_apart() -> None:
     result = {"studies": {"x": {"methods": {"a": {"runs": [{"n": 1}, {"n": 2}]}}}, "y": {"n": 3}}}
-    rows = TrialTable.from_results(take_apart(("all", "case", ""), result)).rows
+    rows = TrialTable.from_results(split_result(("all", "case", ""), result)).rows
     assert rows == {("x", "case", "a"): [{"n": 1}, {"n": 2}], ("y", "case", ""): [{"n": 3}]}
 
 

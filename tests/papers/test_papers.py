@@ -100,9 +100,9 @@ def test_what_comes_out_otherwise_than_in_the_stored_runs_is_listed(monkeypatch)
         )
         for name, ours in (("n", 2.0), ("n", 0.0), ("m", 0.0))
     )
-    assert stored.otherwise("p", [same, new, replace(other, judged=False)]) == []
-    assert stored.otherwise("p", [other]) == [("p", "n", "not-reproducible", "reproduced")]
-    assert stored.otherwise("a-paper-of-mine", [other]) == []
+    assert stored.find_differences("p", [same, new, replace(other, judged=False)]) == []
+    assert stored.find_differences("p", [other]) == [("p", "n", "not-reproducible", "reproduced")]
+    assert stored.find_differences("a-paper-of-mine", [other]) == []
 
 
 def resolved(paper: str, where: str) -> object:

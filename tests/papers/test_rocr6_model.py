@@ -34,7 +34,7 @@ from robotid_sim.papers.rocr6.model import (
     compute_weighted_estimates,
     design,
     find_settling_generation,
-    noise_by_the_paper,
+    estimate_printed_noise,
     noisy_problem,
     nominal_six,
     search,
@@ -182,7 +182,7 @@ def reduction(arm, three):
 
 def test_both_divisors_give_the_noise(reduction) -> None:
     beta, _ = reduction.solve(np.ones(3))
-    ours, paper = noise_std(reduction, beta, beta.size), noise_by_the_paper(reduction, beta)
+    ours, paper = noise_std(reduction, beta, beta.size), estimate_printed_noise(reduction, beta)
     np.testing.assert_allclose(ours, TORQUE_NOISE, rtol=0.05)
     np.testing.assert_allclose(paper, ours, rtol=0.01)
     assert (paper != ours).all()

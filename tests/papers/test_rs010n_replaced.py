@@ -10,7 +10,7 @@ from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.papers.rs010n import engine, model
 from robotid_sim.papers.rs010n.engine import CLAMPED, FREE
 from robotid_sim.papers.rs010n.paper import add_computed
-from robotid_sim.papers.trial_table import TrialTable, take_apart
+from robotid_sim.papers.trial_table import TrialTable, split_result
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ METHOD = "SEDSABSO"
 
 
 def some_excitation() -> list[float]:
-    return feasible_draws(model.plain_problem(), np.random.default_rng(0), 20)[0].x.tolist()
+    return feasible_draws(model.gradient_problem(), np.random.default_rng(0), 20)[0].x.tolist()
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def table() -> TrialTable:
     for name, draws in (("few", 4), ("many", 8)):
         rows["excitation", "", name] = [engine.random_excitation(seed=0, draws=draws)]
     rows["engine log", "", ""] = [{"exact_error": 0.0, "samples": 1, "deviation": 0.0}]
-    batch = take_apart(("", "", ""), engine.compensation(seed=0, run=0, count=RUNS, x=x))
+    batch = split_result(("", "", ""), engine.compensation(seed=0, run=0, count=RUNS, x=x))
     found = TrialTable(rows) | TrialTable.from_results(batch)
     return found | add_computed(found, best)
 

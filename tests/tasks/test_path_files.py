@@ -166,33 +166,33 @@ def test_comments_blank_lines_and_a_byte_order_mark_are_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "has no header line; name the columns in it: the joints \\(a, b\\), or x,y,z"),
-        ("1,2\n3,4\n5,6\n7,8\n9,10", "has no header line"),
-        ("x,y,z\n1,2,3\n1,2,4\n1,2,5", "3 row\\(s\\) below the header line, at least 4"),
+        ("", "no header line; name the columns in it: the joints \\(a, b\\), or x,y,z"),
+        ("1,2\n3,4\n5,6\n7,8\n9,10", "no header line"),
+        (
+            "x,y,z\n1,2,3\n1,2,4\n1,2,5",
+            "3 row\\(s\\) below the header line; add points to at least 4",
+        ),
         ("x,y\n" + "1,2\n" * 4, "column 'z' is missing"),
-        ("t\n1\n2\n3\n4", "columns are t; give"),
+        ("t\n1\n2\n3\n4", "mixed columns t; give"),
         ("a\n1\n2\n3\n4", "column 'b' is missing"),
         ("x,y,z,qx,qy,qw\n" + "0,0,0,0,0,1\n" * 4, "column 'qz' is missing"),
-        ("x,y,z,x\n" + "1,2,3,4\n" * 4, "column 'x' is there twice"),
+        ("x,y,z,x\n" + "1,2,3,4\n" * 4, "column 'x' is a duplicate"),
         ("a,b,c\n" + "1,2,3\n" * 4, "unknown column 'c'; columns are the joints \\(a, b\\)"),
-        ("a,b,x\n" + "1,2,3\n" * 4, "columns are a,b,x; give .* not a mixture"),
-        ("a,b\n1,2\n3\n4,5\n6,7", "row 2: has 1 values for 2 columns"),
+        ("a,b,x\n" + "1,2,3\n" * 4, "mixed columns a,b,x; give"),
+        ("a,b\n1,2\n3\n4,5\n6,7", "row 2: 1 values for 2 columns"),
         ("a,b\n1,2\n3,4\n5,six\n7,8", "row 3, column 'b': 'six' is not a finite number"),
         ("a,b\n1,2\n3,4\n5,6\nnan,8", "row 4, column 'a': 'nan' is not a finite number"),
         ("a,b\n1,2\n3,4\n,6\n7,8", "row 3, column 'a': '' is not a finite number"),
-        ("t,a,b\n0,1,2\n1,3,4\n1,5,6\n2,7,8", "row 3, column 't': 1 s does not come after 1 s"),
-        ("t,a,b\n0,1,2\n1,3,4\n1e9,5,6\n2e9,7,8", "row 3, column 't': comes 1e\\+09 s after .*"),
-        ("t,a,b\n0,1,2\n1000,3,4\n2000,5,6\n3000,7,8", "row 2, .* give t in seconds, in steps"),
-        ("t,a,b\n-1e308,1,2\n1e308,3,4\n1.1e308,5,6\n1.2e308,7,8", "row 2, .* comes inf s"),
+        ("t,a,b\n0,1,2\n1,3,4\n1,5,6\n2,7,8", "row 3, column 't': 1 s is not after 1 s"),
+        ("t,a,b\n0,1,2\n1,3,4\n1e9,5,6\n2e9,7,8", "row 3, column 't': 1e\\+09 s after .*"),
+        ("t,a,b\n0,1,2\n1000,3,4\n2000,5,6\n3000,7,8", "row 2, .* give t in seconds, with steps"),
+        ("t,a,b\n-1e308,1,2\n1e308,3,4\n1.1e308,5,6\n1.2e308,7,8", "row 2, .* inf s after"),
         ("t,a,b\n0,1,2\n1e-322,3,4\n1,5,6\n2,7,8", "row 2, .* steps of 1e-06 s to 100 s"),
-        ("a,b\n1,2\n3,1e308\n5,6\n7,8", "row 2, column 'b': 1e308 is beyond 1e\\+09; correct it"),
-        (
-            'a,b\n1,2\n3,"' + 140_000 * "1" + ",4\n5,6\n7,8",
-            "row 2: cannot be cut into cells: field",
-        ),
+        ("a,b\n1,2\n3,1e308\n5,6\n7,8", "row 2, column 'b': 1e308 exceeds 1e\\+09; correct it"),
+        ('a,b\n1,2\n3,"' + 140_000 * "1" + ",4\n5,6\n7,8", "row 2: not valid CSV: field"),
         (
             "x,y,z,qx,qy,qz,qw\n" + "0,0,0,0,0,0,1\n" * 3 + "0,0,1,0,0,0,2\n",
-            "row 4, columns 'qx' to 'qw': a quaternion of norm 2",
+            "row 4, columns 'qx' to 'qw': quaternion norm 2",
         ),
     ],
 )
@@ -209,13 +209,13 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, irb140):
     with pytest.raises(FileFormatError, match=r"cannot read path file .*No such file"):
         TASKS.build("csv", path=str(tmp_path / "absent.csv")).runs(irb140)
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(FileFormatError, match="it is not UTF-8 text"):
+    with pytest.raises(FileFormatError, match="not UTF-8 text"):
         read_waypoints(tmp_path / "binary.csv", ("a",))
 
 
 def test_a_repeated_row_without_times_is_refused(written, irb140):
     rows = POSITIONS[[0, 1, 2, 2, 3, 4]]
-    with pytest.raises(FileFormatError, match=r"weld\.csv, row 4: repeats the row before"):
+    with pytest.raises(FileFormatError, match=r"weld\.csv, row 4: repeats the previous row"):
         TASKS.build("csv", path=written("x,y,z", rows)).joint_path(irb140)
 
 

@@ -135,7 +135,7 @@ def test_states_between_samples_are_interpolated(arm) -> None:
 
 def test_times_must_increase(arm) -> None:
     q = np.zeros((2, 2))
-    with pytest.raises(OptionError, match="increase"):
+    with pytest.raises(OptionError, match="increasing times"):
         Animation("x", arm, np.zeros(2), q, q)
     with pytest.raises(OptionError, match="two samples"):
         Animation("x", arm, np.zeros(1), q[:1], q[:1])

@@ -2,7 +2,7 @@
 
 The robot is not named; its links are those of an ABB IRB 120. Its first three joints move.
 
-Which parameters can be identified, and least squares on the excitation, follow from it.
+From it follow the identifiable parameters and the least squares along the excitation.
 """
 
 from collections.abc import Iterable
@@ -39,9 +39,9 @@ from robotid_sim.trajectory.cartesian_fourier import cartesian_basis
 PRINTED_VALUES = read_settings(__file__)
 
 METHOD_NAMES = ("MuPSO", "SPSO", "WOA", "GWO", "GOA", "DE")
-"""In the order of Table 3; in lower case the ends of the names of their published settings."""
+"""Methods in the order of Table 3; published settings end with the names in lower case."""
 SEARCH_NAMES = ("MuPSO", "DE", "gradient", "random search")
-"""Searches whose motions are driven in the engine."""
+"""Searches whose motions the engine drives."""
 
 POPULATION_SIZE = 50
 
@@ -54,14 +54,14 @@ RUN_PERIOD = 10.0
 HARMONIC_COUNT = 3
 """Number of harmonics; not printed, but the published vectors have three entries."""
 HALVING_COUNT = 20
-"""Of the range of scales in which the largest one within reach is sought."""
+"""Bisections of the range of scales in the search for the largest reachable one."""
 UNBOUNDED_TORQUE_RATIO = 10.0
-"""Share of the torque limits allowed: the paper has no torque limits. It is finite all the same: a
-motion that glides through a singular pose between two samples asks for more torque than that."""
+"""Allowed share of the torque limits: the paper has none. It is finite to reject motions that pass
+through a singular pose between two samples, where the torque is larger still."""
 
 SWARM_SIZES = (30, 50, 70)
 IDENTIFIABLE_PARAMETERS = tuple(PRINTED_VALUES["identifiability"])
-"""Parameters said to be identifiable alone, in combinations, and not at all."""
+"""Printed numbers of parameters: identifiable alone, in combinations, and not at all."""
 
 
 MAIN_SETTINGS: dict[str, Any] = {
@@ -76,34 +76,34 @@ READINGS, UNPRINTED = (
     {name: MAIN_SETTINGS | fields for name, fields in PRINTED_VALUES[kind].items()}
     for kind in ("readings", "unprinted")
 )
-"""What may be meant by trajectory and condition number."""
+"""Readings of "trajectory" and "condition number" in the paper."""
 
 
 @cache
 def arm() -> Robot:
-    """Return the three links of eq. (49) to (53), with the wrist cut off."""
+    """Make the robot of the three links of eq. (49) to (53), without the wrist."""
     return make_published_links("irb120")
 
 
 @cache
 def problem(reading: str = MAIN_READING_NAME) -> ExcitationProblem:
-    """Return the excitation problem of a reading of section 4, printed or not.
+    """Make the excitation problem of a reading of section 4, printed or not.
 
-    Always with the 15 base parameters: 22 columns, as in the paper, have rank 15.
+    It always has the 15 base parameters: the 22 columns of the paper have rank 15.
     """
-    meant = (READINGS | UNPRINTED)[reading]
-    options: dict[str, Any] = {"harmonics": meant["harmonics"], "period": meant["period"]}
-    if meant["family"] == MAIN_SETTINGS["family"]:
-        options |= {"center": meant["center"], "point": WRIST_CENTER}
+    settings = (READINGS | UNPRINTED)[reading]
+    options: dict[str, Any] = {"harmonics": settings["harmonics"], "period": settings["period"]}
+    if settings["family"] == MAIN_SETTINGS["family"]:
+        options |= {"center": settings["center"], "point": WRIST_CENTER}
     family = FAMILIES.build(
-        meant["family"], margin=1.0, torque_ratio=UNBOUNDED_TORQUE_RATIO, **options
+        settings["family"], margin=1.0, torque_ratio=UNBOUNDED_TORQUE_RATIO, **options
     )
     basis = base_parameters(arm(), ())
-    return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant["criterion"]))
+    return ExcitationProblem(arm(), basis, family, CRITERIA.build(settings["criterion"]))
 
 
 def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
-    """Return the largest share of a position, velocity or acceleration limit that is used."""
+    """Compute the largest used share of a position, velocity or acceleration limit."""
     if isinstance(problem.space, NonlinearSpace):
         return float(problem.space.limit_values(x).max())
     assert isinstance(problem.space, LinearSpace)
@@ -111,11 +111,11 @@ def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
 
 
 def load_published_motions() -> dict[str, dict[str, Any]]:
-    """Read c of the published motion as the first coefficient, and as all three.
+    """Evaluate the published motion with its number c as the first coefficient, and as all three.
 
-    Of both: whether the arm can follow the path in meters, else the largest scale of it at which it
-    can; the condition number there, with columns of unit length; and the speed of each coordinate
-    at the start, which should be zero [m/s].
+    For both readings: whether the arm can follow the path in meters, else the largest scale at
+    which it can; the condition number there, with columns of unit length; and the speed of each
+    coordinate at the start, which should be zero [m/s].
     """
     c = PRINTED_VALUES["optimum"]["c"]
     readings = {"c = (2.0328, 0, 0)": (c, 0.0, 0.0), "c = (2.0328, 2.0328, 2.0328)": (c, c, c)}
@@ -123,15 +123,15 @@ def load_published_motions() -> dict[str, dict[str, Any]]:
     start_speed, motions = abs(float(np.sum(b))), {}
     for reading, vector in readings.items():
         coefficients = np.concatenate([a, b, vector])
-        followed = bool(np.isfinite(_condition(coefficients)))
+        is_followed = bool(np.isfinite(_condition(coefficients)))
         low, high = 0.0, 1.0
         for _ in range(HALVING_COUNT):
             middle = 0.5 * (low + high)
-            reached = np.isfinite(_condition(middle * coefficients))
-            low, high = (middle, high) if reached else (low, middle)
-        scale = 1.0 if followed else low
+            is_reachable = np.isfinite(_condition(middle * coefficients))
+            low, high = (middle, high) if is_reachable else (low, middle)
+        scale = 1.0 if is_followed else low
         motions[reading] = {
-            "followed": "yes" if followed else "no",
+            "followed": "yes" if is_followed else "no",
             "start_speed": start_speed,
             "scale": scale,
             "condition": _condition(scale * coefficients),
@@ -140,7 +140,7 @@ def load_published_motions() -> dict[str, dict[str, Any]]:
 
 
 def _condition(coefficients: Float1D) -> float:
-    """Return the condition number along a path, infinite where the arm cannot follow."""
+    """Compute the condition number along a path, infinite if the arm cannot follow it."""
     paper = problem()
     space = paper.space
     assert isinstance(space, CartesianFourierSpace)
@@ -160,7 +160,7 @@ SAMPLE_COUNT = 1000
 NOISE_SHARE = 0.01
 """Standard deviation of the torque noise, share of the RMS of all torques."""
 DRAW_COUNT = 30
-"""Logs with noise."""
+"""Number of logs with noise."""
 MILLIMETER_FACTORS = {"kg m": 1e3, "kg m^2": 1e6}
 """From SI to the units of Table 4, by unit; masses are in kg."""
 PRINTED_SELECTOR_NAME = "moments along z of frame i, through frame i"
@@ -169,17 +169,17 @@ JOINT_TORQUES, WRENCHES = "torques of the 3 joints", "full wrenches at the 3 joi
 
 
 def paper_frames() -> Float2D:
-    """Return the map of inertial parameters from the paper's frames to the URDF's, (30, 30).
+    """Compute the map of inertial parameters from the paper's frames to the URDF's, (30, 30).
 
-    The paper's frames are those of standard Denavit-Hartenberg; which parameters show alone
-    depends on the frames.
+    The paper's frames are those of standard Denavit-Hartenberg; which parameters are identifiable
+    alone depends on the frames.
     """
     return inertia.frame_map(load_published_parameters("irb120").frames)
 
 
 @cache
 def rank_analysis() -> dict[str, BaseParameters]:
-    """Return the base parameters, in the paper's frames, for several things to measure."""
+    """Find the base parameters in the paper's frames for several measured quantities."""
     robot, frames = arm(), load_published_parameters("irb120").frames
     states = random_states(robot)
     W = wrench_regressor(robot, *states)
@@ -210,20 +210,20 @@ def rank_analysis() -> dict[str, BaseParameters]:
 
 
 def rank_of(symbols: Iterable[str]) -> int:
-    """Return the rank of some parameters, in the paper's frames, in joint torques."""
+    """Compute the rank of parameters of the paper's frames in the joint torques."""
     robot, inertial = arm(), len(paper_frames())
     W = torque_regressor(robot, *random_states(robot))[:, :, :inertial].reshape(-1, inertial)
-    places = [robot.parameter_names.index(symbol) for symbol in symbols]
-    return int(independent_columns((W @ paper_frames())[:, places]).size)
+    columns = [robot.parameter_names.index(symbol) for symbol in symbols]
+    return int(independent_columns((W @ paper_frames())[:, columns]).size)
 
 
 def counts(base: BaseParameters) -> tuple[int, int, int]:
-    """Return how many parameters show alone, in combinations, and not at all."""
-    return len(base.identifiable_alone), len(base.in_combination), len(base.not_identifiable)
+    """Count the parameters identifiable alone, in combinations, and not at all."""
+    return len(base.identifiable_alone), len(base.combined_symbols), len(base.no_effect)
 
 
 def ideal_values() -> dict[str, tuple[float, float]]:
-    """Return the ideal values of Table 4 and those of eq. (49) to (53), by symbol, as printed."""
+    """Compute the ideal values of Table 4 and those of eq. (49) to (53), in printed units."""
     basis = rank_analysis()[JOINT_TORQUES]
     units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
     phi = np.linalg.solve(paper_frames(), arm().parameters()[: len(paper_frames())])
@@ -244,7 +244,7 @@ class ExactIdentification:
     beta_exact: Float1D
     """Estimate without noise, shape (15,)."""
     std: Float1D
-    """Standard deviation of the estimates that least squares can reach, shape (15,)."""
+    """Smallest standard deviation of unbiased estimates, shape (15,)."""
     beta_noisy: Float2D
     """Estimates with noise, shape (`DRAW_COUNT`, 15)."""
 
@@ -255,14 +255,14 @@ class ExactIdentification:
 
     @property
     def scores(self) -> Float2D:
-        """Errors with noise over their standard deviations, shape (`DRAW_COUNT`, 15)."""
+        """Errors with noise over their standard deviations, shape (DRAW_COUNT, 15)."""
         return (self.beta_noisy - self.beta_true) / self.std
 
 
 def identify(
     problem: ExcitationProblem, x: Float1D, rng: np.random.Generator
 ) -> ExactIdentification:
-    """Return the identification of section 5 along a motion, on the true base parameters."""
+    """Identify along a motion as in section 5, with the true base parameters as columns."""
     robot, basis = arm(), rank_analysis()[JOINT_TORQUES]
     inertial = len(paper_frames())
     Y = torque_regressor(robot, *problem.space.make_grid(SAMPLE_COUNT).motion(x))[:, :, :inertial]

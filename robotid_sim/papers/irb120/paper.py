@@ -21,17 +21,17 @@ from robotid_sim.threads import one_blas_thread
 
 SIGNIFICANCE = 0.05
 PRINTED_DIGIT = 1.0
-"""Last digit of the ideal values of Table 4, which may be cut off [kg, kg mm, kg mm^2]."""
+"""Last printed digit of the ideal values of Table 4 [kg, kg mm, kg mm^2]."""
 SPEED_TOLERANCE = 1e-9
-"""Speed at the start that counts as none [m/s]."""
+"""Speed at the start that counts as zero [m/s]."""
 CURVE_SAMPLES = 400
 """Samples of a curve over time."""
 ROUNDING_TOLERANCE = 1e-12
 """Parameters below this are zero, in SI units; the smallest one that is printed is 1e-6."""
 START_COUNT = 3
-"""Descents that share the budget of a swarm."""
+"""Gradient descents with the total budget of a swarm."""
 SINGLE_DRAW_NAME = "a single random motion"
-"""Not the best of many."""
+"""Row of motions that no search improved."""
 DRIVEN_STREAMS = {
     "MuPSO": "mupso",
     "DE": "de",
@@ -39,7 +39,7 @@ DRIVEN_STREAMS = {
     "random search": "random",
     SINGLE_DRAW_NAME: "single",
 }
-"""Whose motions are driven in the engine, and the names of their streams."""
+"""Searches whose motions the engine drives, and the names of their streams."""
 TIMING_ROUNDS = 7
 """Rounds in which swarms of two sizes are timed in turn."""
 
@@ -59,7 +59,7 @@ class MutatingSwarmPaper(TrialPaper):
         effort |= {name: min(runs, n) for name, n in effort.items() if name.endswith("runs")}
         effort = {"runs": runs} | effort
         table = lab.tabulate("search", _searches(lab, effort))
-        # The best of three descents each, which need about as many evaluations as a swarm.
+        # The best of three descents, which together need about the evaluations of a swarm.
         descents, rows = table.runs("table 3", "gradient"), []
         for first in range(0, max(1, len(descents) - START_COUNT + 1), START_COUNT):
             group = descents[first : first + START_COUNT]
@@ -112,16 +112,16 @@ def _plan_driven_trials(
     for label, kind in DRIVEN_STREAMS.items():
         drivable = filter(trials.is_drivable, motions[label])
         for run, x in enumerate(islice(drivable, effort["engine_runs"])):
-            arguments = {"kind": kind, "run": run, "x": x, "logs": effort["logs"]}
-            yield lab.cell(("engine", "", label), trials.identification, **arguments)
+            options = {"kind": kind, "run": run, "x": x, "logs": effort["logs"]}
+            yield lab.cell(("engine", "", label), trials.identification, **options)
 
 
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
-    """Compute what needs no run, and what is more than a statistic of runs."""
+    """Compute rows that need no run, and those that are more than a statistic of runs."""
     motions = model.load_published_motions()
-    each = motions.values()
-    evaluable = any(of["followed"] == "yes" and of["start_speed"] < SPEED_TOLERANCE for of in each)
-    best = min(each, key=lambda motion: float(motion["condition"]))
+    followed = [motion for motion in motions.values() if motion["followed"] == "yes"]
+    evaluable = any(motion["start_speed"] < SPEED_TOLERANCE for motion in followed)
+    best = min(motions.values(), key=lambda motion: float(motion["condition"]))
     rows: dict[TrialKey, ResultRow] = {
         ("published", "", reading): motion for reading, motion in motions.items()
     }
@@ -132,7 +132,7 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
         identified = model.identify(model.problem(), x, make_stream(seed, PAPER_NAME, "noise"))
     rows |= _ranks() | _table_4(identified, table) | _compute_drawn_motions(table)
     values = model.ideal_values()
-    other = [name for name, (ideal, true) in values.items() if abs(ideal - true) >= PRINTED_DIGIT]
+    changed = [name for name, (ideal, true) in values.items() if abs(ideal - true) >= PRINTED_DIGIT]
     scores = np.abs(identified.scores)
     seconds = [table.values("table 3", name, "seconds").mean() for name in model.METHOD_NAMES]
     return (
@@ -150,8 +150,8 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
             scale=best["scale"],
             condition=best["condition"],
             observation_rank=model.rank_of(values),
-            ideal=len(values) - len(other),
-            other_names=", ".join(other),
+            ideal=len(values) - len(changed),
+            other_names=", ".join(changed),
             columns=len(values),
             exact_error=identified.exact_error,
             listed_alone=sum(symbol in identified.basis.identifiable_alone for symbol in values),
@@ -164,7 +164,7 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
 
 
 def _ranks() -> dict[TrialKey, ResultRow]:
-    """Count the parameters that show alone, in combinations, and not at all."""
+    """Count the parameters identifiable alone, in combinations, and not at all."""
     kinds, listed = (
         ("alone", "combined", "none"),
         [row[0] for row in model.PRINTED_VALUES["table_4"]],
@@ -227,7 +227,7 @@ def _table_4(identified: model.ExactIdentification, table: TrialTable) -> dict[T
 
 
 def remove_rounding(values: ArrayLike) -> Float:
-    """Put zero for parameters that are mere rounding, in SI units."""
+    """Set parameters below the rounding error to zero, in SI units."""
     return np.where(np.abs(values) > ROUNDING_TOLERANCE, values, 0.0)
 
 
@@ -259,25 +259,25 @@ def _compute_drawn_motions(table: TrialTable) -> dict[TrialKey, ResultRow]:
 
 
 def _comparison(table: TrialTable) -> ResultRow:
-    """Say in words where MuPSO stands among the methods of the paper."""
+    """Compare MuPSO with the other methods of the paper, as text."""
     texts, leader = [], ""
     for study, handling in (("penalty", "penalty"), ("table 3", "scaling")):
         runs = {name: table.values(study, name, "condition") for name in model.METHOD_NAMES}
-        ours = runs.pop("MuPSO")
-        rival = min(runs, key=lambda name: float(runs[name].mean()))
-        theirs = runs[rival]
-        p = float(ttest_ind(ours, theirs, equal_var=False).pvalue) if ours.size > 1 else 1.0
-        leader = "MuPSO" if ours.mean() < theirs.mean() else rival
-        leader += "" if p < SIGNIFICANCE else ", by chance"
+        mupso = runs.pop("MuPSO")
+        best_other = min(runs, key=lambda name: float(runs[name].mean()))
+        other = runs[best_other]
+        p = float(ttest_ind(mupso, other, equal_var=False).pvalue) if mupso.size > 1 else 1.0
+        leader = "MuPSO" if mupso.mean() < other.mean() else best_other
+        leader += "" if p < SIGNIFICANCE else " (not significant)"
         texts.append(
-            f"ith limits by {handling} {rival} has the lowest mean of the others "
-            f"({theirs.mean():.3g}), MuPSO {ours.mean():.3g} (Welch: p = {p:.1g})"
+            f"ith limits by {handling}, {best_other} has the lowest mean of the others "
+            f"({other.mean():.3g}), MuPSO {mupso.mean():.3g} (Welch: p = {p:.1g})"
         )
     few, many = (table.values("size", size, "condition") for size in ("50", "70"))
     _, ends = ratio_of_means(many, few)
-    clear = ends is not None and ends[1] < 1.0
+    is_lower = ends is not None and ends[1] < 1.0
     return {
         "means": f"W{texts[1]}; w{texts[0]}",
         "leader": leader,
-        "change": ": a fall, but a small one" if clear else ", which may differ by chance",
+        "change": ": a significant but small decrease" if is_lower else ": not significant",
     }

@@ -46,9 +46,9 @@ def swarm(
     reading: str = MAIN_READING_NAME,
     handling: Handling = "scaling",
 ) -> dict[str, Any]:
-    """Return what a swarm with its published setting arrives at.
+    """Search an excitation by a swarm with its published setting.
 
-    Methods and readings draw different numbers; `handling` is how limits are kept, see
+    Every method and reading has its own random stream; `handling` is how limits are kept, see
     `DesignCost`.
     """
     problem, name = problem_of(reading), method.lower()
@@ -56,9 +56,9 @@ def swarm(
     optimizer = load_setting(f"umar-2021-{name}").build(population=population)
     box = np.ones(problem.space.size)
     rng = make_stream(seed, PAPER_NAME, name, reading, handling, f"{population}", f"run {run}")
-    most = population * iterations
+    budget = population * iterations
     began = time.process_time()
-    best = minimize(cost, -box, box, method=optimizer, max_evals=most, rng=rng)
+    best = minimize(cost, -box, box, method=optimizer, max_evals=budget, rng=rng)
     seconds = time.process_time() - began
     mutated_at = optimizer.mutated_at if isinstance(optimizer, MutatingSwarm) else []
     mutations = [evaluations // population for evaluations in mutated_at]
@@ -77,16 +77,16 @@ def swarm(
 
 
 def swarm_times(*, seed: int, rounds: int, iterations: int) -> dict[str, Any]:
-    """Time MuPSO with 50 and 70 particles in turn, so that other work does little harm [s]."""
+    """Time MuPSO with 50 and 70 particles in turn [s]: other processes disturb both."""
     runs: dict[str, list[dict[str, float]]] = {"50": [], "70": []}
     for run, size in product(range(rounds), runs):
         searched = swarm(seed=seed, run=run, population=int(size), iterations=iterations)
         runs[size].append({"seconds": searched["seconds"]})
-    return {"methods": {size: {"runs": of_size} for size, of_size in runs.items()}}
+    return {"methods": {size: {"runs": size_runs} for size, size_runs in runs.items()}}
 
 
 def random_search(*, seed: int, run: int, population: int, iterations: int) -> dict[str, Any]:
-    """Return the best of as many random points of the box as a swarm may evaluate."""
+    """Find the best of as many random points of the box as a swarm may evaluate."""
     problem = problem_of()
     cost = DesignCost(problem)
     rng = make_stream(seed, PAPER_NAME, "random", f"run {run}")
@@ -105,14 +105,14 @@ def random_search(*, seed: int, run: int, population: int, iterations: int) -> d
 
 
 def gradient(*, seed: int, run: int, draws: int, iterations: int) -> dict[str, Any]:
-    """Return where sequential quadratic programming arrives from the best of some motions."""
-    plain = problem_of()
-    problem = CountedProblem(plain.nominal, plain.basis, plain.options, plain.criterion)
+    """Search by sequential quadratic programming from the best of several feasible motions."""
+    paper = problem_of()
+    problem = CountedProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
     rng = make_stream(seed, PAPER_NAME, "gradient", f"run {run}")
     began = time.process_time()
     start = feasible_draws(problem, rng, draws)[0]
-    arrival = optimize(problem, iterations, start.x)
-    x = arrival.x if arrival.value < start.value else start.x
+    optimized = optimize(problem, iterations, start.x)
+    x = optimized.x if optimized.value < start.value else start.x
     seconds = time.process_time() - began
     return {**_describe_motion(problem, x), "evaluations": sum(problem.calls), "seconds": seconds}
 
@@ -125,18 +125,18 @@ class CountedProblem(ExcitationProblem):
     """A one for every evaluation."""
 
     def value(self, x: Float1D, criterion: Criterion | None = None) -> float:
-        """Return the criterion; see `ExcitationProblem`."""
+        """Compute the criterion; see `ExcitationProblem`."""
         self.calls.append(1)
         return ExcitationProblem.value(self, x, criterion)
 
     def gradient(self, x: Float1D, criterion: Criterion | None = None) -> Float1D:
-        """Return the gradient of the criterion; see `ExcitationProblem`."""
+        """Compute the gradient of the criterion; see `ExcitationProblem`."""
         self.calls.append(1)
         return ExcitationProblem.gradient(self, x, criterion)
 
 
 def _describe_motion(problem: ExcitationProblem, x: Float1D | None) -> dict[str, Any]:
-    """Return coordinates of a motion, its condition numbers, and its use of the limits."""
+    """List the coordinates of a motion, its condition numbers, and its use of the limits."""
     assert x is not None
     unit, raw = (
         float(np.exp(ExcitationProblem.value(problem, x, CRITERIA.build(name))))
@@ -153,7 +153,7 @@ def _describe_motion(problem: ExcitationProblem, x: Float1D | None) -> dict[str,
 CONTROL_RATE = 500.0
 """Control and sampling rate [Hz]."""
 FRICTION_SYMBOLS = ("Fv", "Fc")
-"""Joint parameters of the fit beside the inertial ones; the paper's model has none."""
+"""Joint parameters of the fit in addition to the inertial ones; the paper's model has none."""
 TORQUE_NOISE = 0.1
 """Standard deviation of the torque noise [N m], 1 to 3 % of the RMS torque of a joint."""
 UNSEEN_SAMPLES = 200
@@ -163,7 +163,7 @@ NOISE_BOUND = 3.0
 
 
 def random_motions(*, seed: int, count: int) -> dict[str, Any]:
-    """Return single random points of the swarms' box, each scaled to the limits."""
+    """Draw single random points of the swarms' box, each scaled to the limits."""
     problem = model.problem()
     rng, cost = make_stream(seed, PAPER_NAME, "single motions"), DesignCost(problem)
     motions: list[list[float]] = []
@@ -191,7 +191,7 @@ def identification(
         build_problem(LOW_PASS_FILTER(measure(clean, sensors, rng), plant), plant, basis)
         for _ in range(logs)
     )
-    estimates = [WeightedLeastSquares().fit(each, np.random.default_rng(0)) for each in problems]
+    estimates = [WeightedLeastSquares().fit(p, np.random.default_rng(0)) for p in problems]
     inertial = slice(basis.inertial_rank)
     true = basis.project(plant.parameters())
     errors = np.array([fit.beta - true for fit in estimates])
@@ -215,9 +215,9 @@ def identification(
 
 
 def is_drivable(x: Sequence[float]) -> bool:
-    """Return whether the arm can follow a motion at the control rate.
+    """Tell whether the arm can follow a motion at the control rate.
 
-    A search looks at a motion at some hundred times, between which it may leave the workspace.
+    A search samples a motion at about a hundred times, between which it may leave the workspace.
     """
     try:
         trajectory = make_driven_space().trajectory(np.array(x))
@@ -228,10 +228,10 @@ def is_drivable(x: Sequence[float]) -> bool:
 
 
 def _relative(errors: Float2D, true: Float1D) -> Float1D:
-    """Return the error of every estimate over the size of the true parameters [%], shape (m,).
+    """Compute the error of every estimate relative to the true parameters [%], shape (m,).
 
-    Parameters count by the RMS torque that they make at random states, so that neither the unit of
-    a parameter nor the motion of its identification decides.
+    Parameters are weighted with their RMS torque at random states, so that neither their unit nor
+    the motion of the identification matters.
     """
     scale = np.sqrt(np.mean(_inertial_rows(*random_states(model.arm())) ** 2, axis=0))
     size = np.linalg.norm(scale * true)
@@ -239,10 +239,10 @@ def _relative(errors: Float2D, true: Float1D) -> Float1D:
 
 
 def _unseen(errors: Float2D, true: Float1D, seed: int) -> Float1D:
-    """Return the RMS torque error on an unseen motion over the RMS torque there [%], shape (m,).
+    """Compute the RMS torque error on an unseen motion over the RMS torque there [%], shape (m,).
 
-    The motion is a random Fourier series of the joints over their whole range; friction, which the
-    paper does not model, is left out.
+    The motion is a random Fourier series of the joints over their whole range, without friction,
+    which the paper does not model.
     """
     fourier = model.problem("joint Fourier series, unit columns")
     (drawn,) = feasible_draws(fourier, make_stream(seed, PAPER_NAME, "unseen motion"), 1)
@@ -252,18 +252,18 @@ def _unseen(errors: Float2D, true: Float1D, seed: int) -> Float1D:
 
 
 def _inertial_rows(q: Float2D, dq: Float2D, ddq: Float2D) -> Float2D:
-    """Return the stacked regressor of the 15 inertial base parameters, shape (3 N, 15)."""
+    """Compute the stacked regressor of the 15 inertial base parameters, shape (3 N, 15)."""
     columns = base().columns[: base().inertial_rank]
     return torque_regressor(model.arm(), q, dq, ddq, columns).reshape(-1, columns.size)
 
 
 @cache
 def base() -> BaseParameters:
-    """Return the base parameters of joint torques with viscous and Coulomb friction."""
+    """Find the base parameters of joint torques with viscous and Coulomb friction."""
     return base_parameters(model.arm(), FRICTION_SYMBOLS)
 
 
 @cache
 def make_driven_space() -> ExcitationSpace:
-    """Return the space of the paper's motions, a single run each."""
+    """Make the space of the paper's motions, a single run each."""
     return replace(model.problem().options, periods=1).space(model.arm())

@@ -1,12 +1,12 @@
 """The paper's three models under sliding-mode control on the circle, in both readings.
 
-The paper does not say whether its models stand in the controller or in the simulated arm; section 3
+The paper does not say whether its models are in the controller or in the simulated arm; section 3
 "establishes three dynamic models" and drives each. Here they are formal models in the controller of
-one arm, or three arms, of which every controller knows its own exactly. Table 3's links are no
-rigid bodies: the engine runs a possible set with the same torques.
+one arm, or three arms, each with a controller that has its exact model. Table 3's links are not
+physically consistent: the engine runs a consistent set with the same torques.
 
-What the paper leaves out stands here too: its swarms on torques from the engine, with least squares
-beside.
+In addition to the paper, its swarms identify from torques of the engine, compared with least
+squares.
 """
 
 from collections.abc import Mapping
@@ -62,25 +62,25 @@ SCENARIOS: Mapping[str, tuple[str, Condition]] = {
     "nominal": (UNDISTURBED_NAME, Undisturbed()),
     "disturbed": ("sinusoidal", SinusoidalTorque()),
 }
-"""By the paper's names of the scenarios: ours, and what acts."""
+"""By the paper's name of a scenario: the name in robotid_sim, and its condition."""
 MODELS = tuple(PUBLISHED_SETS)
-"""Sets of Table 3; the reference is the plant itself."""
+"""Parameter sets of Table 3; the reference is the plant itself."""
 CONTROL_RATE = 1000.0
 """Control rate [Hz]."""
 SUBSTEPS = 2
-"""Engine steps a control step, half of what a cell has by default, for time."""
+"""Engine steps per control step, half the default of a cell, for time."""
 STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
 """Metrics of the joint step, in the order of Table 4."""
 STEP_TIME = 2.0
 """Time of the step [s], in which the slow loop settles."""
 STEP_BANDWIDTHS = (3.0, 20.0)
-"""Between which the bandwidth of the step's loop is sought [rad/s]."""
+"""Range in which the bandwidth of the step's loop is searched [rad/s]."""
 SETTLING_TIME = 0.3
 """Time that the loop takes to settle, in which the torques of the models differ most [s]."""
 CURVE_SAMPLES = 250
-"""Samples of a curve that is kept."""
+"""Samples of a stored curve."""
 LOOP_COMPARISON = Comparison(trace_samples=1_000_000)
-"""Sliding mode, with more samples than a lap has: torques that settle fast cannot be thinned."""
+"""Sliding mode, with more samples than a lap has: fast transients of torque must not be thinned."""
 JOINT_COUNT = 3
 """Joints whose links the paper identifies."""
 
@@ -88,11 +88,10 @@ JOINT_COUNT = 3
 def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) -> dict[str, Any]:
     """Drive the circle, in `lap` [s], and the step with all models in one of `SCENARIOS`.
 
-    The models stand in the controller of the reference, or are arms, each with a controller that
-    knows it. Run r draws the phases of the disturbance, a sinusoid of 40 % of the peak torque of
-    the reference, which are the same for all models. Nothing is drawn in the nominal scenario, so
-    that one run of it is all there is. All have the gains of the reference. Of run 0 there are
-    time series too.
+    The models are in the controller of the reference, or are arms, each with a controller that has
+    its exact model. Run r draws the phases of the disturbance, a sinusoid of 40 % of the peak
+    torque of the reference, which are the same for all models. The nominal scenario draws nothing
+    and has a single run. All have the gains of the reference. Run 0 also has time series.
     """
     plant = make_published_plant(ROBOT_NAME)
     study = "arms" if arms else "loop"
@@ -107,12 +106,12 @@ def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) 
     tasks = prepare_tasks(lap, default_engine())
     stream = ("plants", f"run {run}") if arms else ("loop", f"run {run}", "run 0", name)
     runs: dict[str, dict[str, ControlRun]] = {m: {} for m in MODELS}
-    for key, each in tasks.items():
-        size = LoopSize(plant, each.peak, each.task.trajectory.duration)
-        acting = compose(name, (condition,), size, make_stream(seed, PAPER_NAME, *stream))
+    for key, prepared in tasks.items():
+        size = LoopSize(plant, prepared.peak, prepared.task.trajectory.duration)
+        active = compose(name, (condition,), size, make_stream(seed, PAPER_NAME, *stream))
         for model, robot in models.items():
             arm = robot if arms else plant
-            runs[model][key] = run_task(arm, robot, each.gains, each.task, acting)
+            runs[model][key] = run_task(arm, robot, prepared.gains, prepared.task, active)
     true = runs["reference"][CIRCLE]
     bandwidth = {"step_bandwidth": tasks[STEP].gains.bandwidth}
     rows = {m: loop_row(of[CIRCLE], of[STEP], true) | bandwidth for m, of in runs.items()}
@@ -121,15 +120,16 @@ def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) 
 
 
 def equivalent(robot: Robot, basis: BaseParameters, column: str) -> Robot:
-    """Find a possible arm with the joint torques of a column of Table 3.
+    """Find the consistent arm nearest to `robot` with the joint torques of a column of Table 3.
 
-    Of all sets with the same base parameters it is the one nearest to `robot`. Raises
-    `InconsistentInertiaError` if no rigid bodies have these torques.
+    Raises `InconsistentInertiaError` if no consistent parameters have these torques.
     """
     beta = basis.project(make_published_robot(ROBOT_NAME, PUBLISHED_SETS[column]).parameters())
     phi = ConsistentProgram(robot, basis).exact(beta)
     if phi is None:
-        raise InconsistentInertiaError(f"no rigid bodies have the torques of '{column}' of Table 3")
+        raise InconsistentInertiaError(
+            f"no consistent parameters have the torques of '{column}' of Table 3"
+        )
     return robot.with_parameters(phi)
 
 
@@ -148,12 +148,12 @@ class PreparedTask:
 def prepare_tasks(lap: float, engine: str) -> dict[str, PreparedTask]:
     """Prepare the circle of `lap` [s] and the joint step, by name.
 
-    The gains of the circle are those of a specification for a fast lap; those of the step let the
-    true model rise as slowly as Table 4 has it.
+    The gains of the circle are those of a specification for a fast lap; those of the step give the
+    true model the rise time of Table 4.
     """
     plant = make_published_plant(ROBOT_NAME)
-    asked = {"circle": Circle(), STEP: JointStep(seconds=STEP_TIME)}
-    fast, *_ = paths = task_runs(plant, Comparison(tasks=asked, slow_lap=lap))
+    specs = {"circle": Circle(), STEP: JointStep(seconds=STEP_TIME)}
+    fast, *_ = paths = task_runs(plant, Comparison(tasks=specs, slow_lap=lap))
     tasks = {task.name: task for task in paths}
     path = fast.trajectory(np.arange(0.0, fast.trajectory.duration, 1.0 / CONTROL_RATE))
     printed_rise = SETTINGS["printed"]["nominal"]["reference"]["step"][0]
@@ -183,43 +183,43 @@ def run_task(
     """Run an arm on a task, with a model in its sliding-mode controller."""
     cell = Cell(plant=plant, controller=ComputedTorque(plant), rate=CONTROL_RATE, substeps=SUBSTEPS)
     rng = np.random.default_rng(0)  # nothing is drawn: there are no sensors in the loop
-    of_plant = make_undisturbed_task(cell, gains, task, rng, LOOP_COMPARISON)
-    acting = replace(scenario or Scenario(), offset=task.offset)
-    run = run_loop(replace(of_plant, model=model, model_name=model.name, scenario=acting))
+    exact = make_undisturbed_task(cell, gains, task, rng, LOOP_COMPARISON)
+    active = replace(scenario or Scenario(), offset=task.offset)
+    run = run_loop(replace(exact, model=model, model_name=model.name, scenario=active))
     assert isinstance(run, ControlRun), run
     return run
 
 
 def step_metrics(run: ControlRun) -> list[float | None]:
-    """List the metrics of a joint step, as in `STEP_KEYS`; None for what is not reached."""
+    """List the metrics of a joint step, as in `STEP_KEYS`; None for values not reached."""
     assert run.step is not None
     return [getattr(run.step, name) for name in STEP_KEYS]
 
 
 def _select_settled(run: ControlRun) -> tuple[Trace, slice]:
-    """Find the samples of the time series, which all runs here keep, after the loop has settled."""
+    """Select the samples of the time series after the loop has settled; all runs here have one."""
     assert run.trace is not None
     return run.trace, slice(int(np.argmax(run.trace.t >= SETTLING_TIME)), None)
 
 
 def loop_row(lap: ControlRun, step: ControlRun, true: ControlRun) -> dict[str, Any]:
-    """Measure the circle and the step of a model, of the circle beside the reference's.
+    """Measure the circle and the step of a model, the circle also against the reference.
 
-    Of the first joints: torque differences, RMS [N m], energies, the integral of abs(tau dq) [J],
-    torque rates, RMS [N m/s], and errors, RMS [rad], some also after `SETTLING_TIME`; of all joints
-    the norm of the errors [mrad]; of the step the metrics of Table 4.
+    For the first joints: torque differences, RMS [N m], energies, the integral of abs(tau dq) [J],
+    torque rates, RMS [N m/s], and errors, RMS [rad], partly also after `SETTLING_TIME`; for all
+    joints the norm of the errors [mrad]; for the step the metrics of Table 4.
     """
-    trace, later = _select_settled(lap)
+    trace, settled = _select_settled(lap)
     ideal, _ = _select_settled(true)
-    apart = trace.tau - ideal.tau
-    rate = np.diff(trace.tau[later], axis=0) / np.diff(trace.t[later])[:, None]
+    difference = trace.tau - ideal.tau
+    rate = np.diff(trace.tau[settled], axis=0) / np.diff(trace.t[settled])[:, None]
 
     def energy_settled(of: Trace) -> Float1D:
-        return np.asarray(of.energy[-1] - of.energy[later][0])
+        return np.asarray(of.energy[-1] - of.energy[settled][0])
 
     values: dict[str, Float1D] = {
-        "torque_difference": rms(apart),
-        "torque_difference_settled": rms(apart[later]),
+        "torque_difference": rms(difference),
+        "torque_difference_settled": rms(difference[settled]),
         "energy": lap.energy,
         "energy_signed": lap.energy_signed,
         "energy_gap": np.abs(lap.energy - true.energy),
@@ -238,35 +238,35 @@ def loop_row(lap: ControlRun, step: ControlRun, true: ControlRun) -> dict[str, A
 def curve_row(lap: ControlRun) -> dict[str, Any]:
     """Thin the time series of the first joints and of the tool; its largest error is in [mm]."""
     trace, _ = _select_settled(lap)
-    drawn = slice(None, None, max(1, trace.t.size // CURVE_SAMPLES))
+    thinned = slice(None, None, max(1, trace.t.size // CURVE_SAMPLES))
 
     def thin(values: Float2D, digits: int) -> Float2D:
-        return np.round(values[drawn, :JOINT_COUNT], digits)
+        return np.round(values[thinned, :JOINT_COUNT], digits)
 
-    tau, tip, reference = thin(trace.tau, 6), thin(trace.tip, 7), thin(trace.tip_reference, 7)
+    tau, tip, tip_reference = thin(trace.tau, 6), thin(trace.tip, 7), thin(trace.tip_reference, 7)
     return {
-        "t": trace.t[drawn].tolist(),
+        "t": trace.t[thinned].tolist(),
         "tau": tau.tolist(),
         "energy": thin(trace.energy, 6).tolist(),
         "tip": tip.tolist(),
-        "tip_reference": reference.tolist(),
+        "tip_reference": tip_reference.tolist(),
         "tau_rms": rms(tau).tolist(),
-        "tip_error": 1e3 * float(np.linalg.norm(tip - reference, axis=1).max()),
+        "tip_error": 1e3 * float(np.linalg.norm(tip - tip_reference, axis=1).max()),
     }
 
 
 TIP_LINK = "link_3"
-"""The paper's chain; the wrist is locked and belongs to the last link."""
+"""End of the paper's chain; the wrist is locked and belongs to this link."""
 CLASSICAL_ESTIMATORS = ("ols", "wls", "consistent")
 TORQUE_METHODS = ("pso", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
 
 
 def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
-    """Return classical estimators and swarms on one log of the arm in the engine.
+    """Compare classical estimators and swarms on one log of the arm in the engine.
 
-    Excitation, experiment and preprocessing are those of a quick study; sensors are its default
-    ones. The swarms get the paper's budget and the weighted sum of squared torque residuals. The
-    ``error`` is the RMS of that over the standard deviation of weighted least squares, the
+    Excitation, experiment, preprocessing and sensors are those of a quick study. The swarms get
+    the paper's budget and minimize the weighted sum of squared torque residuals. The ``error`` is
+    the RMS of the parameter errors over the standard deviations of weighted least squares, the
     ``residual`` is by joint [N m].
     """
     log_seed = int(make_stream(seed, PAPER_NAME, "log", f"run {run}").integers(2**31))

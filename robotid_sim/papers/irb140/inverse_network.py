@@ -27,58 +27,58 @@ from robotid_sim.streams import make_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
 TREATMENTS = ("none", "omitted", "penalty")
-"""What is done about singular poses: nothing, left out of the data, eq. (33)."""
+"""Treatments of singular poses: none, excluded from the data, eq. (33)."""
 MOTION_CENTER = (0.0, 0.3, -0.2, 0.0, 0.1, 0.0)
 """Middle of the logged motion, in the URDF's joint angles [rad]: it passes the wrist's singularity,
-where axes 4 and 6 are one."""
+where axes 4 and 6 coincide."""
 MOTION_AMPLITUDE = np.radians(15.0)
 """Of every joint to both sides of the middle [rad], as in the region of the other networks."""
 PERIOD, HARMONICS = 20.0, 5
-"""Of the logged motion [s, -]."""
+"""Base period [s] and number of harmonics of the logged motion."""
 UNIT_COUNT = 50
 SAMPLE_COUNT = 500
-"""Samples of the log that the network learns from and is tried on."""
+"""Samples of the log for training and validation."""
 VALIDATION_SHARE = 0.2
-"""Share of the samples that the network does not learn from."""
+"""Share of the samples for validation."""
 ERROR_FLOOR = 1e-4
 """Errors below this count by their squares, so that the loss has a gradient everywhere [m]."""
 PENALTY_STEEPNESS = 4.0
-"""Of the penalty, a logistic unit of ln(kappa / 1000): the paper's f is not printed."""
+"""Slope of the penalty, a logistic unit of ln(kappa / 1000): the paper's f is not printed."""
 PENALTY_WEIGHT = 0.01
-"""Of the penalty: a singular pose counts as much as this error [m]."""
+"""Weight of the penalty: a singular pose counts as much as this error [m]."""
 
 
 def train_inverse(
     seed: int, run: int, treatment: str, iterations: int, samples: int = SAMPLE_COUNT
 ) -> dict[str, Any]:
-    """Return the errors of a network that was trained with one of `TREATMENTS`.
+    """Train a network with one of `TREATMENTS`, and measure its errors.
 
     All treatments of a run have the same log, split and first weights. Errors are mean distances
-    of the reached from the wanted position [mm]; ``singular`` is the share of validation poses with
-    an index above `MAX_SINGULARITY_INDEX`, ``kappa`` median and 99 % quantile of their index,
-    ``logged`` the share of the log's own poses above it.
+    of the reached from the reference position [mm]; ``singular`` is the share of validation poses
+    with an index above `MAX_SINGULARITY_INDEX`, ``kappa`` median and 99 % quantile of their index,
+    ``logged`` the share of the log's poses above it.
     """
     q, inputs, xyz = log_motion(seed, run, samples)
     rng = make_stream(seed, PAPER_NAME, "inverse network", f"run {run}")
     order = rng.permutation(len(q))
     cut = round((1.0 - VALIDATION_SHARE) * len(q))
     logged = kinematics.singularity_index(jacobian(q)[0])
-    learned, tried = order[:cut], order[cut:]
+    training, validation = order[:cut], order[cut:]
     if treatment == "omitted":
-        learned = learned[logged[learned] <= MAX_SINGULARITY_INDEX]
+        training = training[logged[training] <= MAX_SINGULARITY_INDEX]
     low, high = q.min(axis=0), q.max(axis=0)
     network = InverseNetwork(inputs.shape[1], 0.5 * (low + high), 0.5 * (high - low))
-    loss = eq_33(network, inputs[learned], xyz[learned], penalized=treatment == "penalty")
+    loss = eq_33(network, inputs[training], xyz[training], penalized=treatment == "penalty")
     best = minimize(
         loss, network.start(rng), jac=True, method="L-BFGS-B", options={"maxiter": iterations}
     )
     reached = network(best.x, inputs)[0]
     jacobians, positions = jacobian(reached)
     distance = 1e3 * np.linalg.norm(positions - xyz, axis=1)
-    index = kinematics.singularity_index(jacobians[tried])
+    index = kinematics.singularity_index(jacobians[validation])
     return {
-        "train": float(distance[learned].mean()),
-        "validation": float(distance[tried].mean()),
+        "train": float(distance[training].mean()),
+        "validation": float(distance[validation].mean()),
         "singular": float((index > MAX_SINGULARITY_INDEX).mean()),
         "kappa": np.quantile(index, (0.5, 0.99)).tolist(),
         "logged": float((logged > MAX_SINGULARITY_INDEX).mean()),
@@ -86,7 +86,7 @@ def train_inverse(
 
 
 def log_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, Float2D]:
-    """Return joint angles of the paper, scaled inputs, and tool positions of a log in the engine.
+    """Compute joint angles of the paper, scaled inputs, and tool positions of a log.
 
     The inputs are position and velocity of the tool, scaled to [-1, 1]; shapes (N, 6), (N, 6) and
     (N, 3).
@@ -115,8 +115,8 @@ def _motion(robot: Robot, rng: np.random.Generator) -> FourierTrajectory:
         names = tuple(joint.name for joint in robot.joints)
         return FourierTrajectory(names, q0, size * a, size * b, base_period=PERIOD, periods=1)
 
-    drawn = path(np.zeros(robot.dof), np.ones((robot.dof, 1)))(np.linspace(0.0, PERIOD, 1000)).q
-    low, high = drawn.min(axis=0), drawn.max(axis=0)
+    unscaled = path(np.zeros(robot.dof), np.ones((robot.dof, 1)))(np.linspace(0.0, PERIOD, 1000)).q
+    low, high = unscaled.min(axis=0), unscaled.max(axis=0)
     size = 2.0 * MOTION_AMPLITUDE / (high - low)
     return path(np.array(MOTION_CENTER) - 0.5 * size * (low + high), size[:, None])
 
@@ -137,56 +137,56 @@ class InverseNetwork:
     def __call__(
         self, weights: Float1D, x: Float2D
     ) -> tuple[Float2D, Callable[[Float2D], Float1D]]:
-        """Compute joint angles (N, 6), and what makes weights' gradients of theirs (N, 6)."""
+        """Compute joint angles (N, 6), and the map from their gradient to that of the weights."""
         ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes])[:-1]
         parts = zip(np.split(weights, ends), self._shapes, strict=True)
         first, bias, second, offset = (part.reshape(shape) for part, shape in parts)
         hidden = expit(x @ first + bias)
         q = self._middle + self._half * (hidden @ second + offset)
 
-        def back(slope: Float2D) -> Float1D:
+        def backpropagate(slope: Float2D) -> Float1D:
             outer = slope * self._half
             inner = (outer @ second.T) * hidden * (1.0 - hidden)
             slopes = x.T @ inner, inner.sum(axis=0), hidden.T @ outer, outer.sum(axis=0)
             return np.concatenate([part.ravel() for part in slopes])
 
-        return q, back
+        return q, backpropagate
 
 
 def eq_33(
     network: InverseNetwork, x: Float2D, xyz: Float2D, *, penalized: bool
 ) -> Callable[[Float1D], tuple[float, Float1D]]:
-    """Return eq. (33) with its gradient, as a function of the weights."""
+    """Make eq. (33) with its gradient, as a function of the weights."""
 
     def loss(weights: Float1D) -> tuple[float, Float1D]:
-        q, back = network(weights, x)
+        q, backpropagate = network(weights, x)
         jacobians, reached = jacobian(q)
-        apart = reached - xyz
-        size = np.sqrt(apart**2 + ERROR_FLOOR**2)
-        slope = np.einsum("ni,nij->nj", apart / size, jacobians[:, :3]) / apart.size
+        error = reached - xyz
+        size = np.sqrt(error**2 + ERROR_FLOOR**2)
+        slope = np.einsum("ni,nij->nj", error / size, jacobians[:, :3]) / error.size
         value = float(size.mean())
         if penalized:
             u, s, vt = np.linalg.svd(jacobians)
             s = np.maximum(s, kinematics.MIN_SINGULAR_VALUE)
             height = expit(PENALTY_STEEPNESS * np.log(s[:, 0] / s[:, -1] / MAX_SINGULARITY_INDEX))
             change = jacobian_slopes(jacobians)
-            most, least = (  # slopes of the logarithms of both singular values
+            upper, lower = (  # slopes of the logarithms of both singular values
                 np.einsum("ni,nkij,nj->nk", u[:, :, k], change, vt[:, k]) / s[:, k, None]
                 for k in (0, -1)
             )
-            slopes = (PENALTY_STEEPNESS * height * (1.0 - height))[:, None] * (most - least)
+            slopes = (PENALTY_STEEPNESS * height * (1.0 - height))[:, None] * (upper - lower)
             value += PENALTY_WEIGHT * float(height.mean())
             slope += PENALTY_WEIGHT * slopes / len(q)
-        return value, back(slope)
+        return value, backpropagate(slope)
 
     return loss
 
 
 def jacobian_slopes(jacobians: Float) -> Float:
-    """Return the derivatives of Jacobians with respect to every angle, shape (N, 6, 6, 6).
+    """Compute the derivatives of Jacobians with respect to every angle, shape (N, 6, 6, 6).
 
-    Entry (n, k) is the derivative with respect to angle k: an axis turns with the joints before it,
-    and its arm to the tool with all of them.
+    Entry (n, k) is the derivative with respect to angle k: an axis rotates with the joints before
+    it, and its lever arm to the tool with all of them.
     """
     linear, z = jacobians[:, :3].transpose(0, 2, 1), jacobians[:, 3:].transpose(0, 2, 1)
     slopes = np.zeros((len(jacobians), 6, 6, 6))

@@ -1,12 +1,12 @@
-"""Kinematics of the ABB IRB 140 as its paper writes them, checked against the URDF's.
+"""Kinematics of the ABB IRB 140 as printed in its paper, checked against the URDF's.
 
 The paper's Table 1 is a standard Denavit-Hartenberg table, though its eq. (1)-(2) are the modified
-form. The signs of eq. (3) and of the position, most of them lost in print, are those that make them
-equal to the product of the transforms.
+form. The signs of eq. (3) and of the position, most of them missing in print, are chosen to give
+the product of the transforms.
 
 The paper checks its kinematics by a network whose input, loss and architecture it states twice and
-differently. Here a perceptron gets joint angles and gives the tool's position; poses with a
-singularity index above 1000 are left out, which is what its penalty on them comes to.
+differently. Here a perceptron computes the tool's position from joint angles, without poses with a
+singularity index above 1000, which is the effect of the paper's penalty on them.
 """
 
 import warnings
@@ -26,11 +26,11 @@ from robotid_sim.streams import make_stream
 DH_TABLE = [(a, np.pi * twist, d, np.pi * turn) for a, twist, d, turn in SETTINGS["table_1"]]
 """Table 1: a [m], alpha [rad], d [m], offset of theta [rad] of every joint, standard convention."""
 MAX_SINGULARITY_INDEX = 1000.0
-"""Singularity index kappa(J) = |J| |J^-1| above which a pose is left out (sec. 2.4)."""
+"""Singularity index kappa(J) = |J| |J^-1| above which a pose is excluded (sec. 2.4)."""
 HOME_ANGLES = np.array([0.0, 0.0, np.pi, 0.0, 0.0, 0.0])
-"""Joint angles of the paper at the URDF's zero [rad]: its own zero folds the forearm back."""
+"""The paper's joint angles at the URDF's zero [rad]; its own zero has the forearm folded back."""
 MIN_SINGULAR_VALUE = 1e-12
-"""Singular values below this are taken for it, so that the index stays a number."""
+"""Lower bound of singular values, which keeps the index finite."""
 
 
 def dh_frames(q: Float2D) -> Float:
@@ -50,7 +50,7 @@ def dh_frames(q: Float2D) -> Float:
 
 
 def position(q: ArrayLike) -> Float1D:
-    r"""Return the tool's position in closed form, shape (..., 3) [m], of the paper's angles [rad].
+    r"""Compute the tool's position in closed form, shape (..., 3) [m], at the paper's angles [rad].
 
     With :math:`\tilde q_2 = q_2 + \pi/2`, angle sums in the indices and :math:`a_2 = -0.36` m,
 
@@ -96,10 +96,10 @@ def singularity_index(jacobians: Float) -> Float1D:
 def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
     """Compare the paper's kinematics with the URDF's; the trial of sections 2.1 to 2.4.
 
-    The poses are uniform within the URDF's joint limits. Differences are the largest ones, of the
-    closed form's position [mm], of the Jacobian [m/rad and rad/rad], and of the index, relative and
-    of poses below `MAX_SINGULARITY_INDEX`; ``kappa`` has its quartiles 0, 2 and 4, ``singular`` is
-    the share of poses above.
+    The poses are uniform within the URDF's joint limits. Differences are the largest ones: of the
+    closed form's position [mm], of the Jacobian [m/rad and rad/rad], and of the index, relative, at
+    poses below `MAX_SINGULARITY_INDEX`; ``kappa`` has its minimum, median and maximum, ``singular``
+    is the share of poses above.
     """
     robot = load_robot(ROBOT_NAME)
     rng = make_stream(seed, PAPER_NAME, "kinematics")
@@ -108,9 +108,9 @@ def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
     urdf = np.array([tip_jacobian(robot, pose) for pose in q])
     kappa, kappa_urdf = np.linalg.cond(paper), np.linalg.cond(urdf)
     regular = kappa <= MAX_SINGULARITY_INDEX
-    apart = position(q + HOME_ANGLES) - tip_position(robot, q)
+    difference = position(q + HOME_ANGLES) - tip_position(robot, q)
     return {
-        "position": 1e3 * float(np.linalg.norm(apart, axis=1).max()),
+        "position": 1e3 * float(np.linalg.norm(difference, axis=1).max()),
         "jacobian": float(np.abs(paper - urdf).max()),
         "kappa": np.quantile(kappa, (0.0, 0.5, 1.0)).tolist(),
         "kappa_difference": float(np.abs(kappa / kappa_urdf - 1.0)[regular].max()),
@@ -120,79 +120,79 @@ def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
 
 SAMPLE_COUNT = 40_000
 VALIDATION_SHARE = 0.2
-"""Share of the samples that the network does not learn from."""
+"""Share of the samples for validation."""
 TASK_CENTER = (0.0, 0.3, -0.2, 0.0, 0.8, 0.0)
-"""Middle of the task region, in the URDF's joint angles [rad]: the tool ahead, the wrist bent."""
+"""Middle of the task region in the URDF's joint angles [rad]: tool in front, the wrist bent."""
 WIDE_SHARE = 0.5
 """The widest region is this share of every joint's range, about its middle."""
 OUTPUT_SCALE = 30.0
-"""Positions are scaled to +- this. scipy's L-BFGS stops when the loss falls by less than 2e-9, an
-absolute amount for losses below one: with outputs in [-1, 1] that is at 1.5 mm."""
+"""Positions are scaled to ± this. scipy's L-BFGS stops when the loss decreases by less than 2e-9,
+an absolute amount for losses below one: with outputs in [-1, 1] already at 1.5 mm."""
 CHUNK_ITERATIONS = 500
-"""Iterations between two looks at the validation error."""
+"""Iterations between two evaluations of the validation error."""
 PATIENCE_CHUNKS = 2
-"""Looks without a better one after which training stops."""
+"""Evaluations without improvement after which training stops."""
 
 
 NETWORK_SETTINGS: Mapping[str, Mapping[str, Any]] = SETTINGS["networks"]
 TASK_NAME = "single-15"
-"""The network that is held against the printed error."""
+"""The network that is compared with the printed error."""
 
 
 def require_sklearn() -> None:
     """Raise `MissingExtraError`, with the install command, unless scikit-learn is installed."""
     try:
-        import sklearn.neural_network  # noqa: F401 - only whether it is there
+        import sklearn.neural_network  # noqa: F401 - only to check that it is installed
     except ImportError as error:
-        need = "the neural kinematics need scikit-learn"
+        need = "neural kinematics need scikit-learn"
         raise MissingExtraError.from_extra(need, "papers") from error
 
 
 def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) -> dict[str, Any]:
-    """Train a network on poses and first weights of its own; the trial of Figure 12.
+    """Train a network on its own random poses and first weights; the trial of Figure 12.
 
     Errors are mean distances [mm], ``worst`` is the largest in validation. ``curve`` has iterations
-    and both errors of every look, ``quantiles`` those of the validation at 0, 2, ... 100 %.
+    and both errors of every evaluation, ``quantiles`` the validation errors at 0, 2, ... 100 %.
     """
     require_sklearn()
-    chosen = NETWORK_SETTINGS[network]
+    settings = NETWORK_SETTINGS[network]
     rng = make_stream(seed, PAPER_NAME, "network", network, f"run {run}")
-    q, xyz, excluded = regular_poses(chosen.get("half_width"), samples, rng)
+    q, xyz, excluded = regular_poses(settings.get("half_width"), samples, rng)
     (inputs, _), (outputs, unit) = _scale(q, 1.0), _scale(xyz, OUTPUT_SCALE)
     cut = round((1.0 - VALIDATION_SHARE) * len(q))
-    perceptron = _perceptron(chosen, iterations, int(rng.integers(2**31)))
+    perceptron = _perceptron(settings, iterations, int(rng.integers(2**31)))
     curve: list[list[float]] = []
-    best, waited, more = np.inf, 0, True
-    while more:
+    best, stall, active = np.inf, 0, True
+    while active:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that training ends before convergence
+            warnings.simplefilter("ignore")  # on training that ends before convergence
             perceptron.fit(inputs[:cut], outputs[:cut])
-        apart = (perceptron.predict(inputs) - outputs) * (1e3 * unit)
-        learned, tried = np.split(np.linalg.norm(apart, axis=1), [cut])
-        error = float(tried.mean())
+        difference = (perceptron.predict(inputs) - outputs) * (1e3 * unit)
+        training, validation = np.split(np.linalg.norm(difference, axis=1), [cut])
+        error = float(validation.mean())
         done = (
             (len(curve) + 1.0) * CHUNK_ITERATIONS
-            if chosen["solver"] == "lbfgs"
+            if settings["solver"] == "lbfgs"
             else perceptron.n_iter_
         )
-        curve.append([float(done), float(learned.mean()), error])
-        best, waited = (error, 0) if error < best else (best, waited + 1)
-        # L-BFGS goes on until the validation error rises; the last state is near the best.
-        more = chosen["solver"] == "lbfgs" and done < iterations and waited < PATIENCE_CHUNKS
+        curve.append([float(done), float(training.mean()), error])
+        best, stall = (error, 0) if error < best else (best, stall + 1)
+        # L-BFGS continues until the validation error rises; the last state is near the best.
+        active = settings["solver"] == "lbfgs" and done < iterations and stall < PATIENCE_CHUNKS
     return {
         "train": curve[-1][1],
         "validation": error,
-        "worst": float(tried.max()),
+        "worst": float(validation.max()),
         "excluded": excluded,
         "samples": len(q),
         "curve": curve,
         "iterations": curve[-1][0],
-        "quantiles": np.quantile(tried, np.linspace(0.0, 1.0, 51)).tolist(),
+        "quantiles": np.quantile(validation, np.linspace(0.0, 1.0, 51)).tolist(),
     }
 
 
 def region_of(half_width: float | None, robot: Robot) -> tuple[Float1D, Float1D]:
-    """Return the lower and upper joint angles of a region [rad], shape (6,) each."""
+    """Compute the lower and upper joint angles of a region [rad], shape (6,) each."""
     if half_width is not None:
         return np.array(TASK_CENTER) - np.radians(half_width), np.array(TASK_CENTER) + np.radians(
             half_width
@@ -204,7 +204,7 @@ def region_of(half_width: float | None, robot: Robot) -> tuple[Float1D, Float1D]
 def regular_poses(
     half_width: float | None, samples: int, rng: np.random.Generator
 ) -> tuple[Float2D, Float2D, float]:
-    """Draw joint angles, positions [m], and the share of poses that are left out as singular."""
+    """Draw joint angles and positions [m], and compute the share of poses excluded as singular."""
     robot = load_robot(ROBOT_NAME)
     lower, upper = region_of(half_width, robot)
     drawn = rng.uniform(lower, upper, (samples, robot.dof))
@@ -215,14 +215,14 @@ def regular_poses(
 
 
 def _scale(values: Float2D, largest: float) -> tuple[Float2D, Float1D]:
-    """Return the columns scaled to [-largest, largest], and what one unit is worth."""
+    """Scale columns to [-largest, largest]; the second value is the size of a scaled unit."""
     low, high = values.min(axis=0), values.max(axis=0)
     unit = np.where(high > low, 0.5 * (high - low), 1.0) / largest
     return (values - low) / unit - largest, unit
 
 
-def _perceptron(chosen: Mapping[str, Any], iterations: int, state: int) -> Any:
-    """Make an untrained network of logistic units: for L-BFGS in chunks, or for batches."""
+def _perceptron(spec: Mapping[str, Any], iterations: int, state: int) -> Any:
+    """Make an untrained network of logistic units, for L-BFGS in chunks or for batches."""
     from sklearn.neural_network import MLPRegressor
 
     options: dict[str, Any] = {
@@ -230,10 +230,10 @@ def _perceptron(chosen: Mapping[str, Any], iterations: int, state: int) -> Any:
         "max_fun": 10 * CHUNK_ITERATIONS,
         "tol": 0.0,
     }
-    if chosen["solver"] != "lbfgs":
-        rate = {"sgd": 0.01, "adam": 1e-3}[chosen["solver"]]
+    if spec["solver"] != "lbfgs":
+        rate = {"sgd": 0.01, "adam": 1e-3}[spec["solver"]]
         options = {"learning_rate": "adaptive", "learning_rate_init": rate, "tol": 1e-6}
         options |= {"max_iter": iterations, "early_stopping": True, "n_iter_no_change": 10}
-    options["warm_start"] = chosen["solver"] == "lbfgs"
-    paper = {"activation": "logistic", "alpha": 0.0, "solver": chosen["solver"]}
-    return MLPRegressor(hidden_layer_sizes=chosen["layers"], random_state=state, **paper, **options)
+    options["warm_start"] = spec["solver"] == "lbfgs"
+    paper = {"activation": "logistic", "alpha": 0.0, "solver": spec["solver"]}
+    return MLPRegressor(hidden_layer_sizes=spec["layers"], random_state=state, **paper, **options)

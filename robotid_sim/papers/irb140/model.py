@@ -1,4 +1,4 @@
-"""The 27 parameters that the paper on the ABB IRB 140 identifies, and what it prints of them."""
+"""The 27 parameters that the paper on the ABB IRB 140 identifies, and their printed values."""
 
 from decimal import Decimal
 
@@ -55,7 +55,7 @@ def link_parameters(candidates: Float2D) -> Float2D:
 
 
 def compute_rounding(value: float | Decimal) -> float:
-    """Half a unit of the last digit of a number as it is printed."""
+    """Compute half a unit of the last printed digit of a number."""
     exponent = Decimal(str(value)).as_tuple().exponent
     assert isinstance(exponent, int)
     return 0.5 * 10.0**exponent

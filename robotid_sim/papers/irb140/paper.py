@@ -29,8 +29,8 @@ CLAMP_PAIRS = (
     *(("equal shares of the ranges", pair) for pair in EQUAL_SHARES),
     *(("equal steps in the middle of the box", pair) for pair in EQUAL_STEPS),
 )
-"""Clamps of PSO and of the qubits. With equal steps the largest step in the middle of the box is
-the same: x = cos(angle)^2 has slope 1 there, and the angle's range is pi / 2."""
+"""Clamps of PSO and of the qubits. With equal steps, the largest step in the middle of the box is
+the same: x = cos(angle)^2 has slope 1 there, and the range of the angle is pi / 2."""
 CLAMPS = dict.fromkeys(
     clamp for _, pair in CLAMP_PAIRS for clamp in zip(SWARM_NAMES, pair, strict=True)
 )
@@ -38,8 +38,8 @@ CLAMPS = dict.fromkeys(
 RANKED_MODELS = ("PSO", "QPSO", "reference")
 """Models from best to worst, by Table 4."""
 ORDER_TEXTS = {
-    True: "The order is the opposite one: a better model tracks better.",
-    False: "Paired differences show no such order.",
+    True: "The order is reversed: a better model tracks better.",
+    False: "Paired differences do not show the reversed order.",
 }
 TOTAL_MASS = 98.0
 """Mass of the whole robot, base included, from its data sheet [kg]."""
@@ -48,7 +48,7 @@ PRINTED_REDUCTION = 51.35
 
 
 def add_computed(table: TrialTable) -> TrialTable:
-    """Add what tables, figures and claims need beside the runs."""
+    """Add the values of tables, figures and claims that are not those of runs."""
     rows = pairs_of_clamps(table) | sums_of_print()
     for scenario in control.SCENARIOS:
         rows |= compare_models(table, scenario)
@@ -76,26 +76,26 @@ def add_computed(table: TrialTable) -> TrialTable:
 
 @cache
 def sums_of_print() -> dict[TrialKey, ResultRow]:
-    """Compute what Table 3 means, and how far the stated errors are from what its digits allow."""
+    """Compute the errors of Table 3, and the distance of the printed ones from their ranges."""
     rows: dict[TrialKey, ResultRow] = {}
     reference = parameter_vector("reference")
     for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
-        values = parameter_vector(column)
+        estimate = parameter_vector(column)
         stated, ranges = SETTINGS["printed"]["search"][swarm], model.mape_ranges(column)
-        kinds = zip(("com", "inertia"), model.mape(values, reference), ranges, strict=True)
-        for what, error, ends in kinds:
-            rows["sums of print", what, column] = {
-                "cost": float(((values - reference) ** 2).sum()),
+        kinds = zip(("com", "inertia"), model.mape(estimate, reference), ranges, strict=True)
+        for kind, error, ends in kinds:
+            rows["sums of print", kind, column] = {
+                "cost": float(((estimate - reference) ** 2).sum()),
                 "mape": round(error, 4),
                 "low": ends[0],
                 "high": ends[1],
-                "off": model.distance_from_print(stated[f"mape_{what}"], ends),
+                "off": model.distance_from_print(stated[f"mape_{kind}"], ends),
             }
     return rows
 
 
 def compute_drawn_estimates(columns: ResultRow) -> dict[TrialKey, ResultRow]:
-    """Place bars of printed values, and the deviations of all estimates from the reference [%]."""
+    """Arrange bars of printed values, and deviations of all estimates from the reference [%]."""
     rows: dict[TrialKey, ResultRow] = {}
     for kind, chosen in (("com", model.COM_MASK), ("inertia", ~model.COM_MASK)):
         places = np.arange(float(chosen.sum()))
@@ -116,7 +116,7 @@ def compute_drawn_estimates(columns: ResultRow) -> dict[TrialKey, ResultRow]:
 
 
 def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, ResultRow]:
-    """Put the searches with a pair of clamps beside each other, as cases of their kind."""
+    """Group the searches with a pair of clamps, as cases of their kind."""
     return {
         (kind, f"{pso:.3g} and {qubit:.3g}", m): {"runs": table.runs("clamp", m, f"{clamp:.4f}")}
         for kind, (pso, qubit) in CLAMP_PAIRS
@@ -125,11 +125,11 @@ def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, ResultRow]:
 
 
 def compare_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRow]:
-    """Compute what compares all models in a scenario, and not two of them.
+    """Compare all models in a scenario.
 
-    For every joint the largest and the least torque rate; how much of the squared torque
-    differences arises at the start [%]; whether errors have the opposite order; and in how many
-    metrics of Table 4 every run has PSO < QPSO < reference.
+    For every joint the largest and the smallest torque rate; the share of the squared torque
+    differences at the start [%]; whether errors have the reversed order; and in how many metrics
+    of Table 4 every run has PSO < QPSO < reference.
     """
     rows: dict[TrialKey, ResultRow] = {}
     for study in ("loop", "arms"):
@@ -149,21 +149,22 @@ def compare_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRow
     for place, parts in extremes.items():
         runs = [dict(zip(parts, run, strict=True)) for run in zip(*parts.values(), strict=True)]
         rows["extremes", scenario, place] = {"runs": runs}
-    whole, later = (
+    whole, settled = (
         values(name, RANKED_MODELS[:2])[..., :JOINT_COUNT].mean(axis=1)
         for name in ("torque_difference", "torque_difference_settled")
     )
-    shares = 100.0 * (1.0 - (later / whole) ** 2)  # the start is a hundredth of the lap
-    apart = [a - b for a, b in pairwise(values("tracking_error", RANKED_MODELS))]
-    turned = all((interval_of_mean(d) or (d.mean(),))[0] > 0.0 for d in apart)
-    texts = {"start": f"{shares.min():.0f} to {shares.max():.0f}", "order": ORDER_TEXTS[turned]}
+    shares = 100.0 * (1.0 - (settled / whole) ** 2)  # the start is a hundredth of the lap
+    differences = [a - b for a, b in pairwise(values("tracking_error", RANKED_MODELS))]
+    is_reversed = all((interval_of_mean(d) or (d.mean(),))[0] > 0.0 for d in differences)
+    start = f"{shares.min():.0f} to {shares.max():.0f}"
+    texts = {"start": start, "order": ORDER_TEXTS[is_reversed]}
     rows["models", scenario, "loop"] = {**rows["models", scenario, "loop"], **texts}
     return rows
 
 
 @cache
 def cad_rows() -> tuple[ResultRow, ResultRow]:
-    """Put Table 2 beside what uniform density makes of our meshes; and its deviations [%]."""
+    """Compare Table 2 with our meshes at uniform density; the second row has deviations [%]."""
     ours = cad_step()["links"]
     phi = load_published_parameters(ROBOT_NAME).phi
     masses = phi[: len(model.LINK_NAMES) * INERTIAL_COUNT : INERTIAL_COUNT]
@@ -189,7 +190,7 @@ def cad_rows() -> tuple[ResultRow, ResultRow]:
 
 
 def parameter_columns(table: TrialTable) -> ResultRow:
-    """List Table 3 beside the estimates of the runs with the median cost; last their errors [%]."""
+    """List Table 3 and the estimates of the runs with the median cost; last their errors [%]."""
     reference = parameter_vector("reference")
     columns = {"reference": reference}
     for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
@@ -206,7 +207,7 @@ def parameter_columns(table: TrialTable) -> ResultRow:
 
 @cache
 def constants() -> ResultRow:
-    """Compute what follows from the print and the robot alone."""
+    """Compute the facts that follow from the printed values and the robot alone."""
     rank, count = visible_directions()
     lower, upper = kinematics.region_of(None, load_robot(ROBOT_NAME))
     far, near = (swarms.inertia_errors(parameter_vector(m)) for m in ("PSO", "QPSO"))
@@ -232,7 +233,7 @@ def constants() -> ResultRow:
 
 
 def visible_directions() -> tuple[int, int]:
-    """Count the combinations of the paper's 27 parameters that joint torques show, of 27.
+    """Count the combinations of the paper's 27 parameters that affect joint torques, of 27.
 
     Masses are known, as in the paper: the rank of the derivative of the base parameters of three
     links with respect to centers of mass and central inertia.
@@ -245,8 +246,8 @@ def visible_directions() -> tuple[int, int]:
         model.link_parameters(parameter_vector("reference") + side * steps) for side in (1.0, -1.0)
     )
     change = np.subtract(*ends)  # exact: quadratic in the centers of mass
-    shown = basis.B[:, : change.shape[1]] @ change.T
-    return int(np.linalg.matrix_rank(shown)), len(model.PARAMETER_NAMES)
+    visible = basis.B[:, : change.shape[1]] @ change.T
+    return int(np.linalg.matrix_rank(visible)), len(model.PARAMETER_NAMES)
 
 
 def cad_step() -> dict[str, Any]:
@@ -286,7 +287,7 @@ SEARCH_METHODS: Mapping[tuple[str, float], tuple[str, ...]] = {
 }
 """Methods by scaling and half width of the box."""
 COUNTED_METHODS = ("pso", "qubit")
-"""Whose iterations are counted, in the small box."""
+"""Methods with additional runs in the small box, in which iterations are counted."""
 
 
 class QuantumSwarms(TrialPaper):
@@ -324,9 +325,9 @@ def _networks(lab: ReproductionSetup, runs: int) -> Iterator[PlannedTrial]:
 
 
 def _loops(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
-    """Plan what is in the engine: the models in the loop, and logs for networks and searches.
+    """Plan the trials in the engine: models in the loop, and logs for networks and searches.
 
-    Nothing is drawn in the nominal scenario, which is run once.
+    The nominal scenario draws nothing and is run once.
     """
     for study, scenario in product(("loop", "arms"), ("nominal", "disturbed")):
         runs = effort[study] if scenario == "disturbed" else 1

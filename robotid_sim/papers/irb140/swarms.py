@@ -1,12 +1,11 @@
-"""The paper's search: swarms that are shown the answer and asked to find it again.
+"""The paper's search: swarms whose objective contains the known solution.
 
-The objective of eq. (20) compares a candidate's 27 parameters with those of the CAD model. No
-torque is in it: it is a sphere centered at the known answer, and what it measures is how fast a
-swarm shrinks to a point.
+The objective of eq. (20) compares a candidate's 27 parameters with those of the CAD model, without
+any torque: it is a sphere centered at the known solution, and measures how fast a swarm converges.
 
-The future work of section 3 stands beside it, "alternative formulations of objective functions"
-that "could directly target performance indices such as torque, energy, or trajectory error": here
-what a model computes along the circle.
+The second objective follows the future work of section 3, "alternative formulations of objective
+functions" that "could directly target performance indices such as torque, energy, or trajectory
+error", computed by a model along the circle.
 """
 
 import time
@@ -31,11 +30,11 @@ from robotid_sim.trajectory.reference import Reference
 Scaling = Literal["relative", "raw"]
 
 BOX_ASYMMETRY = 1.2
-"""The box reaches this much farther up than down, so that the answer is not its center."""
+"""The box reaches this much farther up than down, so that the solution is not its center."""
 PENALTY_FACTOR = 10.0
 """Penalty factor at the end of a run; it grows linearly from zero. The paper gives no law."""
 CONVERGENCE_SHARE = 0.01
-"""A search has converged when this share of its whole gain is left. The paper has no definition."""
+"""A search has converged when this share of its total gain remains. The paper has no definition."""
 SwarmReading = tuple[str, Mapping[str, Any]]
 """An optimizer with its options."""
 
@@ -53,7 +52,7 @@ def read_method(changes: Mapping[str, Any]) -> SwarmReading:
 METHOD_SETTINGS = {
     name: read_method(changes) for name, changes in model.SETTINGS["methods"].items()
 }
-"""The readings of the paper's two algorithms, and what the literature has."""
+"""Readings of the paper's two algorithms, and variants of the literature."""
 PSO_CLAMP: float = METHOD_SETTINGS["pso"][1]["velocity_limit"]
 """Largest step of a particle, as a share of its box. The paper has no clamp."""
 QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER_TURN
@@ -79,7 +78,7 @@ class ParameterDistance:
         self._iterations, self._called = iterations, 0
 
     def __call__(self, X: Float2D) -> Float1D:
-        """Return the costs of candidates, shape (m,)."""
+        """Compute the costs of candidates, shape (m,)."""
         middle, width = 0.5 * (self.upper + self.lower), self.upper - self.lower
         self.reach = max(self.reach, float((np.abs(X - middle) / width).max()))
         factor = PENALTY_FACTOR * self._called / self._iterations
@@ -112,15 +111,15 @@ def search(
     """Run one of `METHOD_SETTINGS` on one box; the trial of Table 3 and of figures 6 to 9.
 
     For scaling and half width see `ParameterDistance`, for another clamp than the method's
-    `clamp_steps`; each of the ``runs`` is a row of `search_once`.
+    `clamp_steps`; every one of the ``runs`` is a row of `search_once`.
     """
-    chosen = clamp_steps(method, clamp)
+    settings = clamp_steps(method, clamp)
     names = [model.PAPER_NAME, method, scaling, f"{half_width:g}"]
     names += [] if clamp is None else [f"clamp {clamp:.4f}"]
     streams = (make_stream(seed, *names, f"run {run}") for run in range(runs))
-    described = {"scaling": scaling, "box": f"± {100.0 * half_width:g} %", "clamp": clamp}
-    searches = (search_once(chosen, scaling, half_width, rng) for rng in streams)
-    return {"runs": [described | row for row in searches]}
+    labels = {"scaling": scaling, "box": f"± {100.0 * half_width:g} %", "clamp": clamp}
+    rows = (search_once(settings, scaling, half_width, rng) for rng in streams)
+    return {"runs": [labels | row for row in rows]}
 
 
 def fly(
@@ -128,9 +127,9 @@ def fly(
 ) -> OptimResult:
     """Minimize a cost in a box with the paper's budget."""
     optimizer, options = method
-    most = model.PARTICLES * model.ITERATIONS
+    budget = model.PARTICLES * model.ITERATIONS
     ends = box.lower, box.upper
-    return minimize(cost, *ends, method=optimizer, max_evals=most, rng=rng, **options)
+    return minimize(cost, *ends, method=optimizer, max_evals=budget, rng=rng, **options)
 
 
 def search_once(
@@ -140,13 +139,13 @@ def search_once(
 
     The row has errors in [%], with ``imbalance`` that of the products of inertia over that of the
     moments, iterations until the search has ``converged`` and until its ``last_gain``, processor
-    times in [us], an iteration and until convergence, and the best cost after every iteration.
+    times in [us], per iteration and until convergence, and the best cost after every iteration.
     """
     reference = model.parameter_vector("reference")
     cost = ParameterDistance(reference, half_width, scaling, model.ITERATIONS)
     began = time.process_time()  # other processes do not count
     best = fly(method, cost, cost, rng)
-    each = 1e6 * (time.process_time() - began) / model.ITERATIONS
+    iteration_time = 1e6 * (time.process_time() - began) / model.ITERATIONS
     curve = best.history[:, 1]
     estimate = best.x * reference if scaling == "relative" else best.x
     com, inertia = model.mape(estimate, reference)
@@ -162,8 +161,8 @@ def search_once(
         "converged": converged,
         "last_gain": int(np.flatnonzero(np.diff(curve, prepend=np.inf))[-1]) + 1,
         "reach": cost.reach,
-        "time": each,
-        "time_to_converge": each * converged,
+        "time": iteration_time,
+        "time_to_converge": iteration_time * converged,
         "estimate": estimate.tolist(),
         "curve": curve.tolist(),
         "evaluations": best.nfev,
@@ -187,9 +186,9 @@ BOX_HALF_WIDTH = 0.5
 LAP_TIME = 30.0
 """Time of the circle [s]."""
 SAMPLE_COUNT = 300
-"""Instants of the circle, and poses of the motion that was not searched on."""
+"""Instants of the circle, and states of the unseen motion."""
 UNSEEN_SPEED, UNSEEN_ACCELERATION = 1.0, 3.0
-"""Largest speed [rad/s] and acceleration [rad/s^2] of the motion that was not searched on."""
+"""Largest speed [rad/s] and acceleration [rad/s^2] of the unseen motion."""
 
 
 def torque_map(robot: Robot, states: Reference) -> Callable[[Float2D], Float2D]:
@@ -198,18 +197,18 @@ def torque_map(robot: Robot, states: Reference) -> Callable[[Float2D], Float2D]:
     Masses are those of Table 2, wrist, friction and rotors those of the catalog's arm.
     """
     n = len(model.LINK_NAMES)
-    inertial = slice(0, n * INERTIAL_COUNT)
+    first_links = slice(0, n * INERTIAL_COUNT)
     rows = torque_regressor(robot, states.q, states.dq, states.ddq)
-    of_first = rows.reshape(len(states.q), robot.dof, -1)[:, :n].reshape(len(states.q) * n, -1)
-    columns = of_first[:, inertial] @ inertia.frame_map(
+    first_rows = rows.reshape(len(states.q), robot.dof, -1)[:, :n].reshape(len(states.q) * n, -1)
+    columns = first_rows[:, first_links] @ inertia.frame_map(
         load_published_parameters(model.ROBOT_NAME).frames
     )
-    friction_parameters = robot.parameters()
-    friction_parameters[inertial] = 0.0
-    rest = of_first @ friction_parameters
+    fixed = robot.parameters()
+    fixed[first_links] = 0.0
+    fixed_torque = first_rows @ fixed
 
     def torques(candidates: Float2D) -> Float2D:
-        tau = model.link_parameters(candidates) @ columns.T + rest
+        tau = model.link_parameters(candidates) @ columns.T + fixed_torque
         return np.asarray(tau.reshape(len(candidates), -1, n))
 
     return torques
@@ -224,8 +223,7 @@ def control_aware_cost(
         + \left(\frac{E_j}{E_j^*} - 1\right)^2
         + \left(\frac{|\dot\tau_j|}{|\dot\tau_j^*|} - 1\right)^2
 
-    with RMS values over a motion, the star for the reference's torque, and eq. (29) for the energy,
-    absolute.
+    with RMS values over a motion, a star for the reference, and the energy of eq. (29), absolute.
     """
 
     def indices(tau: Float2D) -> tuple[Float2D, Float2D]:
@@ -245,10 +243,10 @@ def control_aware_cost(
 
 
 def search_by_performance(seed: int, run: int, swarm: str, objective: str) -> dict[str, Any]:
-    """Return what one of `SWARM_NAMES` finds with one of `OBJECTIVES`; both have the same budget.
+    """Search by one of `SWARM_NAMES` with one of `OBJECTIVES`; both have the same budget.
 
-    Beside errors [%], ``circle`` and ``unseen`` are RMS torque errors of the first three joints
-    over the RMS torque, on the circle and on random states.
+    In addition to errors [%], ``circle`` and ``unseen`` are RMS torque errors of the first three
+    joints over the RMS torque, on the circle and on random states.
     """
     robot, truth = load_robot(model.ROBOT_NAME), model.parameter_vector("reference")
     rng = make_stream(seed, model.PAPER_NAME, "performance", swarm, objective, f"run {run}")

@@ -1,7 +1,7 @@
 """The experiment on all six joints: engine, sensors, preprocessing, estimates, verification.
 
-Whether the filters of the torque change the estimate is seen from the same logs, filtered in every
-way; what the identified models are worth to a controller, from tracking in the engine.
+The effect of torque filters on the estimate is tested with the same logs and all filters, that of
+the identified models on a controller by tracking in the engine.
 """
 
 import json
@@ -44,17 +44,17 @@ from robotid_sim.trajectory.reference import Trajectory
 CELL_RATE = 1000.0
 """Rate of the cell [Hz]."""
 DECIMATION_FACTOR = 10
-"""Every tenth of the 20,000 samples is used."""
+"""Decimation of the 20,000 samples."""
 JOINT_SYMBOLS = ("Fv", "Fc", "Ia")
-"""Joint parameters of the fit; the catalog's wrist has rotor inertia, the paper's model not."""
+"""Joint parameters of the fit; the wrist of the catalog has rotor inertia, unlike the paper."""
 TORQUE_NOISE = TABLE_3["WLS-RWPSO"]
-"""Torque noise that the noise of the current makes [N m]: chosen as the residuals of Table 3."""
+"""Torque noise due to current noise [N m], chosen like the residuals of Table 3."""
 PEAK_CURRENT = 10.0
-"""Motor current at the effort limit [A]; assumed, it cancels out."""
+"""Motor current at the effort limit [A]; assumed, without effect on the results."""
 REVERSAL_SPEED = 0.1
-"""Speed below which friction turns its sign [rad/s]; faster samples are smooth."""
+"""Speed below which friction changes its sign [rad/s]."""
 MAX_CURVE_SAMPLES = 300
-"""Most samples of a curve."""
+"""Largest number of samples of a curve."""
 
 _SWARM_OPTIONS = {
     "fraction": BOX_HALF_WIDTH,
@@ -78,20 +78,20 @@ METHOD_SETTINGS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "WLS": ("wls", {}),
     "consistent": ("consistent", {}),
 }
-"""Estimators by the names of the page, with their options; the paper's three first."""
+"""Estimators by their names on the page, with options; the first three are of the paper."""
 
 
 def experiment(
     excitation: Mapping[str, Any], verification: Mapping[str, Any], seed: int, run: int
 ) -> dict[str, Any]:
-    """Run the experiment of the paper in the engine once, and all estimators on it.
+    """Run the experiment of the paper once in the engine, and all estimators with its logs.
 
-    Trajectories are of six joints, in their JSON form; noise and searches depend on the run.
+    Trajectories are of six joints, as JSON values; noise and searches depend on the run.
     """
     plant, nominal = make_published_plant(ROBOT_NAME), nominal_six(seed)
     logs = [
-        add_noise(clean, plant, seed, f"{what}, run {run}")
-        for what, clean in zip(
+        add_noise(clean, plant, seed, f"{name}, run {run}")
+        for name, clean in zip(
             ("excitation", "verification"), clean_logs(seed, excitation, verification), strict=True
         )
     ]
@@ -109,14 +109,15 @@ def experiment(
     studies |= filter_errors(logs[0], filtered[0])
     if run == 0:
         true = basis.project(plant.parameters()).tolist()
-        named = {"true": true, "names": list(basis.names), "units": list(basis.units)}
-        studies |= {"first run": named, **_curves(logs[0], filtered[0], estimates, problem, unseen)}
+        first_run = {"true": true, "names": list(basis.names), "units": list(basis.units)}
+        curves = _curves(logs[0], filtered[0], estimates, problem, unseen)
+        studies |= {"first run": first_run, **curves}
     return {"studies": studies}
 
 
 @lru_cache(maxsize=2)
 def clean_log(seed: int, trajectory: str, engine: str) -> Log:
-    """Drive the plant along a trajectory in its JSON form, without sensors, once for all runs."""
+    """Drive the plant along a trajectory as JSON, without sensors, once for all runs."""
     path, law = trajectory_of(json.loads(trajectory)), ComputedTorque(nominal_six(seed))
     with use_engine(engine):
         return drive(make_published_plant(ROBOT_NAME), path, CELL_RATE, law)
@@ -128,7 +129,7 @@ def clean_logs(seed: int, *trajectories: Mapping[str, Any]) -> list[Log]:
 
 
 def add_noise(clean: Log, plant: Robot, seed: int, stream: str) -> Log:
-    """Return a log as encoders and motor currents have it."""
+    """Add the noise of encoders and motor currents to a log."""
     constant = plant.limits.effort / PEAK_CURRENT
     current = {
         "torque_constant": tuple(constant.tolist()),
@@ -139,10 +140,10 @@ def add_noise(clean: Log, plant: Robot, seed: int, stream: str) -> Log:
 
 
 def filter_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Float2D]:
-    """Return the torque of every sample as it is, and by both filters of Figure 2.
+    """Return the unfiltered torque, and that of both filters of Figure 2.
 
-    The Kalman filter has the torque of the nominal model as its input, eq. (25)-(31), and for every
-    joint the gain of largest likelihood, for Q and R are not printed.
+    The input of the Kalman filter is the torque of the nominal model, eq. (25)-(31); the gain of
+    every joint maximizes the likelihood, because Q and R are not printed.
     """
     u = joint_torque(nominal, motion.q, motion.dq, motion.ddq)
     columns = [
@@ -156,21 +157,21 @@ def filter_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Float2
 
 
 def rows_of(log: Log, state: Motion | Truth, tau: Float2D) -> Motion:
-    """Return the motion with a torque, of which 2000 samples are used."""
+    """Return the motion with a torque and a mask of 2000 samples."""
     used = select_samples(log)
     return Motion(log.t, state.q, state.dq, state.ddq, tau, log.joint_names, mask=used)
 
 
 def select_samples(log: Log) -> NDArray[np.bool_]:
-    """Return which samples of a log are used, shape (N,): every tenth from its start on."""
+    """Select every tenth sample of a log from its start on, as a mask of shape (N,)."""
     started = log.t >= -0.5 * log.dt
     return np.asarray(started & (np.round(log.t / log.dt) % DECIMATION_FACTOR == 0))
 
 
 def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, Any]:
-    """Measure the RMS distance of filtered torques from the true ones, per joint [N m].
+    """Measure the RMS error of filtered torques, per joint [N m].
 
-    Over all samples, over those where a joint moves, and about its reversals.
+    It is taken over all samples, over samples in motion, and near reversals.
     """
     assert log.truth is not None
     moving = np.abs(log.truth.dq) >= REVERSAL_SPEED
@@ -179,8 +180,8 @@ def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, Any]:
     return {
         f"filters {where}": {
             "methods": {
-                name: {"rms": np.sqrt(of.mean(axis=0, where=mask)).tolist()}
-                for name, of in squares.items()
+                name: {"rms": np.sqrt(values.mean(axis=0, where=mask)).tolist()}
+                for name, values in squares.items()
             }
         }
         for where, mask in masks.items()
@@ -190,7 +191,7 @@ def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, Any]:
 def _estimate(
     method: str, problem: LinearProblem, unseen: LinearProblem, log: Log, seed: int, run: int
 ) -> dict[str, Any]:
-    """Estimate once; residuals are RMS of measured and true less predicted torque [N m]."""
+    """Estimate once; residuals are RMS of measured and true minus predicted torque [N m]."""
     estimator, options = METHOD_SETTINGS[method]
     rng = make_stream(seed, ROBOT_NAME, "estimate", method, f"run {run}")
     fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
@@ -210,47 +211,44 @@ def _curves(
     estimates: Mapping[str, Mapping[str, Any]],
     *problems: LinearProblem,
 ) -> dict[str, Any]:
-    """Return what Figures 2, 6 and 8 show, thinned."""
+    """Compute the curves of Figures 2, 6 and 8 with reduced samples."""
     assert log.truth is not None
     window = (log.t >= 0.0) & (log.t < 2.0)
     torques = {"true": log.truth.tau, **filtered}
     curves = {"filters": (log.t[window], {name: tau[window] for name, tau in torques.items()})}
-    for what, problem in zip(("excitation", "verification"), problems, strict=True):
-        predictions = {
-            name: problem.W @ np.array(row["parameters"]) for name, row in estimates.items()
-        }
+    for name, problem in zip(("excitation", "verification"), problems, strict=True):
+        predicted = {m: problem.W @ np.array(row["parameters"]) for m, row in estimates.items()}
         torques = {
-            name: problem.unstack_rows(y)
-            for name, y in {"measured": problem.y, **predictions}.items()
+            m: problem.unstack_rows(y) for m, y in {"measured": problem.y, **predicted}.items()
         }
-        curves[what] = (sample_times(), torques)
+        curves[name] = (sample_times(), torques)
     rows = {}
-    for what, (t, of) in curves.items():
+    for name, (t, by_method) in curves.items():
         shown = sample_evenly(t.size, MAX_CURVE_SAMPLES)
         methods = {
-            name: {"t": t[shown].tolist(), "torque": tau[shown].T.tolist()}
-            for name, tau in of.items()
+            m: {"t": t[shown].tolist(), "torque": tau[shown].T.tolist()}
+            for m, tau in by_method.items()
         }
-        rows[f"{what} curves"] = {"methods": methods}
+        rows[f"{name} curves"] = {"methods": methods}
     return rows
 
 
 RECURSION_NAME = "Kalman, recursion"
-"""Name of the full recursion of eq. (27)-(31), beside the steady gain of ``Kalman``."""
+"""Name of the full recursion of eq. (27)-(31); ``Kalman`` has the steady gain."""
 NOMINAL_NAME = "nominal model, not identified"
 RECURSIVE_RUNS = 6
-"""Runs in which the recursion, which is slow, stands beside the steady gain."""
+"""Number of runs with the slow recursion."""
 GAIN_TOLERANCE = 0.01
-"""Relative distance from the steady gain at which the recursion counts as steady."""
+"""Largest relative deviation from the steady gain of a steady recursion."""
 
 
 def estimate_by_filter(
     excitation: Mapping[str, Any], verification: Mapping[str, Any], seed: int, runs: int
 ) -> dict[str, Any]:
-    """Estimate six joints by weighted least squares from torques that are filtered in every way.
+    """Estimate six joints by weighted least squares with every torque filter.
 
-    The engine is run once a trajectory; every run draws the noise of the sensors afresh, as
-    `experiment` does, and all filters have the same log. Errors are RMS differences of the
+    The engine is run once per trajectory; every run has new sensor noise, as in `experiment`, and
+    all filters have the same log. Errors are RMS differences of the
     predicted torque from the true one along the noise-free verification trajectory [N m].
     """
     plant, nominal = make_published_plant(ROBOT_NAME), nominal_six(seed)
@@ -274,16 +272,16 @@ def estimate_by_filter(
             runs_of.setdefault(name, []).append(torque_rms(unseen, fit.beta - true))
     nominal_rms = torque_rms(unseen, basis.project(nominal.parameters()) - true)
     errors = {**runs_of, NOMINAL_NAME: [nominal_rms]}
-    rows = {name: {"runs": [{"errors": run} for run in of]} for name, of in errors.items()}
+    rows = {name: {"runs": [{"errors": run} for run in runs]} for name, runs in errors.items()}
     torque = {"transients": transients, "nominal": nominal_rms, "torque": torque_rms(unseen, true)}
     return {"studies": {"filtered": {"methods": rows}, "unseen": torque}}
 
 
 def recursion(log: Log, motion: Motion, nominal: Robot) -> tuple[Float2D, list[int]]:
-    """Return the torques by the recursion, and the samples until its gains are steady, by joint.
+    """Filter torques by the recursion; return them and the settling samples of its gains by joint.
 
-    It begins with the first sample that is used, so that its transient is in the data; the samples
-    before are those of the steady gain.
+    It starts at the first used sample, so that its transient is in the data; samples before have
+    the steady gain.
     """
     u = joint_torque(nominal, motion.q, motion.dq, motion.ddq)
     started = log.t >= -0.5 * log.dt
@@ -297,7 +295,7 @@ def recursion(log: Log, motion: Motion, nominal: Robot) -> tuple[Float2D, list[i
 
 
 def recursive_kalman(z: Float1D, u: Float1D, gain: float) -> tuple[Float1D, Float1D]:
-    r"""Return the Kalman estimate of a torque by the recursion of eq. (27)-(31), and its gains.
+    r"""Compute the Kalman estimate of a torque by the recursion of eq. (27)-(31), and its gains.
 
     The state is the torque, A = H = 1, and the input is the increment of the predicted torque u.
     It starts at the first measurement, with its covariance, and Q follows from R and the steady
@@ -315,32 +313,32 @@ def recursive_kalman(z: Float1D, u: Float1D, gain: float) -> tuple[Float1D, Floa
 
 
 def exact_problem(log: Log, nominal: Robot, basis: BaseParameters) -> LinearProblem:
-    """Return the problem of a log's true motion and torque, at the samples that are used."""
+    """Build the problem of the true motion and torque of a log, at the used samples."""
     assert log.truth is not None
     return build_problem(rows_of(log, log.truth, log.truth.tau), nominal, basis)
 
 
 def torque_rms(problem: LinearProblem, difference: Float1D) -> list[float]:
-    """Return the RMS torque that a difference of parameters makes, joint by joint [N m]."""
+    """Compute the RMS torque of a difference of parameters, by joint [N m]."""
     torques: list[float] = rms(problem.unstack_rows(problem.W @ difference)).tolist()
     return torques
 
 
 TRACKED_TIME = 4.0
-"""Part of the verification trajectory that is tracked [s], after it has started from rest."""
+"""Tracked part of the verification trajectory [s], after the start from rest."""
 LOOP_GAINS = (400.0, 40.0)
-"""Gains of the computed torque, kp and kd [1/s^2, 1/s]: 20 rad/s, so that the model matters."""
+"""Gains kp, kd of computed torque [1/s^2, 1/s]: 20 rad/s, so that the model has an effect."""
 CURVE_STEP = 5
-"""Every so many samples of a drawn error are kept."""
+"""Decimation of the samples of a displayed error."""
 
 
 def track(
     estimates: Mapping[str, list[float]], verification: Mapping[str, Any], seed: int, run: int
 ) -> dict[str, Any]:
-    """Track an unseen trajectory with estimated base parameters of one run inside the controller.
+    """Track an unseen trajectory with the estimates of one run as models of the controller.
 
-    Computed torque with the same gains for all models; the plant is the true robot. An empty
-    estimate stands for the nominal model, and with ``true`` it has the plant's own. Curves are of
+    Computed torque has the same gains for all models; the plant is the true robot. An empty
+    estimate means the nominal model, or the true one with the name ``true``. Curves are those of
     the first two runs.
     """
     plant, nominal = make_published_plant(ROBOT_NAME), nominal_six(seed)
@@ -362,7 +360,7 @@ def track(
 
 
 def measure_tracking(plant: Robot, model: Robot, path: Trajectory) -> dict[str, Any]:
-    """Return how well a controller with a model tracks a path: errors by joint [rad]."""
+    """Measure the tracking errors of a controller with a model, by joint [rad]."""
     log = drive(plant, path, CELL_RATE, ComputedTorque(model, *LOOP_GAINS))
     truth = log.truth
     assert truth is not None

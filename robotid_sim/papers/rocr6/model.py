@@ -1,4 +1,4 @@
-"""The ROCR6 of Tang et al. (2023): base parameters in its own symbols, and its excitation.
+"""The ROCR6 of Tang et al. (2023): base parameters in its symbols, and its excitation.
 
 Trajectories are Fourier series of order 5 at 0.05 Hz, eq. (21)-(24).
 
@@ -59,22 +59,22 @@ PRINTED_GAINS: dict[str, list[float]] = PRINTED_VALUES["gains"]
 
 @dataclass(frozen=True, eq=False)
 class FirstThreeJoints:
-    """Joints 1 to 3 with the published parameters, in the paper's link frames and symbols."""
+    """Joints 1 to 3 with the published parameters, in the link frames and symbols of the paper."""
 
     published: PublishedParameters = field(
         default_factory=partial(load_published_parameters, ROBOT_NAME)
     )
-    """Table 2, completed to full parameters."""
+    """Table 2, completed to standard parameters."""
 
     @cached_property
     def robot(self) -> Robot:
-        """The arm up to link 3; formal, for no body can have the parameters of link 3."""
+        """The arm up to link 3; formal, because the parameters of link 3 are inconsistent."""
         arm = load_robot(ROBOT_NAME, tip=self.published.tip)
         return arm.with_parameters(self.published.phi, formal=True)
 
     @cached_property
     def frames(self) -> Float2D:
-        """Map from full parameters in the paper's frames to those in the URDF's, (p, p)."""
+        """Map from standard parameters in frames of the paper to those of the URDF, (p, p)."""
         T, bodies = (
             np.eye(parameters.size(self.robot.dof)),
             inertia.frame_map(self.published.frames),
@@ -84,7 +84,7 @@ class FirstThreeJoints:
 
     @cached_property
     def basis(self) -> BaseParameters:
-        """The base parameters of Table 2, in its order; their map is that of Khalil's rules."""
+        """The base parameters of Table 2, in its order; their map follows Khalil's rules."""
         symbols = self.robot.parameter_names
         leads = np.array([symbols.index(name) for name in TABLE_2])
         considered = np.array(parameters.columns(self.robot.dof, FRICTION_SYMBOLS))
@@ -108,37 +108,37 @@ class FirstThreeJoints:
         return self.basis.project(np.linalg.solve(self.frames, self.published.phi))
 
     def full_regressor(self, q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
-        """Return the regressor of the full parameters in the paper's frames, (N, 3, p)."""
+        """Compute the regressor of the standard parameters in the paper's frames, (N, 3, p)."""
         return np.asarray(torque_regressor(self.robot, q, dq, ddq) @ self.frames)
 
     def regressor(self, q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
-        """Return the regressor of the base parameters of Table 2, shape (N, 3, 21)."""
+        """Compute the regressor of the base parameters of Table 2, shape (N, 3, 21)."""
         return np.asarray(self.full_regressor(q, dq, ddq)[..., self.basis.columns])
 
 
 FOURIER_OPTIONS = FourierOptions(harmonics=5, period=20.0, periods=1)
 SAMPLE_COUNT = 2000
-"""Samples of the identification, of the 20,000 that are recorded."""
+"""Number of samples of the identification, of 20,000 recorded ones."""
 CANDIDATE_COUNT = 60
-"""Random series, of which the best one is improved."""
+"""Number of random series, of which the best one is improved."""
 
 
 def sample_times() -> Float1D:
-    """Return the times of the samples that are used [s], shape (2000,)."""
+    """Return the times of the used samples [s], shape (2000,)."""
     return np.asarray(np.arange(SAMPLE_COUNT) * (FOURIER_OPTIONS.period / SAMPLE_COUNT))
 
 
 def nominal_six(seed: int) -> Robot:
-    """Return what is known of the six joints before the identification."""
+    """Build the nominal model of the six joints."""
     return perturb_nominal(make_published_plant(ROBOT_NAME), Streams(seed)("nominal"))
 
 
 def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
-    """Design the excitation of three or six joints, and draw a trajectory for the verification.
+    """Design the excitation of three or six joints, and a random verification trajectory.
 
     The condition number of the observation matrix is minimized within position, velocity,
     acceleration and torque limits, eq. (24), by sequential quadratic programming as in fmincon;
-    without iterations it is the best random series. Three joints have the parameters of Table 2,
+    without iterations the best random series is used. Three joints have the parameters of Table 2,
     six those of a nominal model.
     """
     robot = FirstThreeJoints().robot if joints == 3 else nominal_six(seed)
@@ -161,7 +161,7 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
 
 
 def trajectory_of(content: Mapping[str, Any]) -> FourierTrajectory:
-    """Return the trajectory of its JSON form."""
+    """Build a trajectory from JSON values."""
     return FourierTrajectory.from_content({k: v for k, v in content.items() if k != "family"})
 
 
@@ -170,14 +170,13 @@ TORQUE_NOISE = (0.35, 0.2, 0.35)
 BOX_HALF_WIDTH = 0.1
 """Half width of the search box, share of every parameter."""
 CLAMP_OPTIONS = {"velocity_limit": 0.1, "bounds": "clip"}
-"""Limit of velocity [share of the box's width] and walls, which the paper does not mention.
+"""Velocity limit [share of the search range] and bounds, which the paper does not mention.
 
-Without them w = 1.3 diverges. The limit is a fifth of the box's half width. With 0.05 RWPSO comes
-nearest to its printed generations, with 0.2 the PSO does; no limit gives both, and the page shows
-all three.
+Without them w = 1.3 diverges. The limit is a fifth of the half range. With 0.05 RWPSO is closest to
+its printed generations, with 0.2 PSO is; no limit gives both, and the page has all three.
 """
 CONVERGENCE_SHARE = 0.99
-"""Share of the whole fall of the fitness at which a search counts as converged."""
+"""Share of the total decrease of the fitness of a converged search."""
 
 
 def search_run(
@@ -189,7 +188,7 @@ def search_run(
 ) -> dict[str, Any]:
     """Estimate once from noisy torques: least squares, weighted least squares, and searches.
 
-    Motion is exact, along trajectories in their JSON form. The fitness is the root mean square of
+    Motion is exact, along trajectories as JSON values. The fitness is the root mean square of
     all torque residuals, and every search has 200 particles and 200 generations; noise and searches
     depend on the run. Deviations are errors over the standard deviations by weighted least squares.
     """
@@ -203,21 +202,21 @@ def search_run(
         "WLS": WeightedLeastSquares().fit(problem, rng),
     }
     reduction = reduce_rows(problem)
-    plain = SquaredFitness.from_reduction(reduction, np.ones(problem.dof))
+    unweighted = SquaredFitness.from_reduction(reduction, np.ones(problem.dof))
     weighted = SquaredFitness.from_reduction(reduction, 1.0 / starts["WLS"].noise_std)
     std = np.sqrt(np.diagonal(np.asarray(starts["WLS"].cov_white)))
     methods: dict[str, Any] = {
-        name: {"evaluations": 0, **_score(start.beta, plain, arm, unseen, rows)}
+        name: {"evaluations": 0, **_score(start.beta, unweighted, arm, unseen, rows)}
         for name, start in starts.items()
     }
     for name, method in PRINTED_VALUES[searches].items():
         stream = make_stream(seed, ROBOT_NAME, "search", name, f"run {run}")
-        fitness = weighted if method.get("weighted") else plain
+        fitness = weighted if method.get("weighted") else unweighted
         center = starts[method.get("start", "WLS")].beta
         best, curve = search(method, center, fitness, rows, stream)
         gain = 1.0 - float(np.sqrt(fitness(best[None])[0] / fitness(center[None])[0]))
         methods[name] = {
-            **_score(best, plain, arm, unseen, rows),
+            **_score(best, unweighted, arm, unseen, rows),
             "evaluations": load_setting(method["setting"]).max_evals,
             "curve": curve.tolist(),
             "generations": find_settling_generation(curve),
@@ -229,7 +228,7 @@ def search_run(
 
 
 def noisy_problem(arm: FirstThreeJoints, W: Float2D, rng: np.random.Generator) -> LinearProblem:
-    """Return the problem of a regressor of exact motion and noisy torques."""
+    """Build the problem of a regressor of exact motion and noisy torques."""
     y = W @ arm.true + np.tile(TORQUE_NOISE, SAMPLE_COUNT) * rng.standard_normal(len(W))
     return LinearProblem(
         W, y, arm.basis, arm.robot.joint_names, FOURIER_OPTIONS.period / SAMPLE_COUNT
@@ -237,7 +236,7 @@ def noisy_problem(arm: FirstThreeJoints, W: Float2D, rng: np.random.Generator) -
 
 
 def stack_regressor(arm: FirstThreeJoints, trajectory: FourierTrajectory) -> Float2D:
-    """Return the regressor of Table 2 along a trajectory, shape (6000, 21), sample-major."""
+    """Compute the regressor of Table 2 along a trajectory, shape (6000, 21), sample-major."""
     motion = trajectory(sample_times())
     W = arm.regressor(motion.q, motion.dq, motion.ddq)
     return np.ascontiguousarray(W.reshape(-1, W.shape[2]))
@@ -250,21 +249,21 @@ def search(
     rows: int,
     rng: np.random.Generator,
 ) -> tuple[Float1D, Float1D]:
-    """Return the best point of a search of ``settings.toml`` and the best fitness by generation.
+    """Run a search of ``settings.toml``; return its best point and best fitness by generation.
 
-    The box reaches 10 % of the parameter's size to both sides of its center, shape (b,); the
-    fitness is the sum of squared residuals, of which there are so many rows.
+    The search range is 10 % of the parameters on both sides of `center`, shape (b,); the fitness is
+    the sum of `rows` squared residuals.
     """
     chosen, half = load_setting(method["setting"]), BOX_HALF_WIDTH * np.abs(center)
-    ends, most = (center - half, center + half), chosen.max_evals
+    ends, budget = (center - half, center + half), chosen.max_evals
     optimizer = chosen.build(**{**CLAMP_OPTIONS, **method.get("changes", {})})
     first = center[None] if method.get("knows_start") else None
-    result = minimize(fitness, *ends, method=optimizer, max_evals=most, rng=rng, first=first)
+    result = minimize(fitness, *ends, method=optimizer, max_evals=budget, rng=rng, first=first)
     return result.x, np.sqrt(result.history[:, 1] / rows)
 
 
 def find_settling_generation(curve: Float1D) -> int:
-    """Return the generation in which a search has done 99 % of its whole improvement."""
+    """Find the generation in which a search has reached 99 % of its total improvement."""
     goal = curve[0] - CONVERGENCE_SHARE * (curve[0] - curve[-1])
     return int(np.argmax(curve <= goal)) + 1
 
@@ -286,12 +285,12 @@ PAPER_DIVISOR, AS_PRINTED = "WLS, divisor of eq. (11)", "WLS, eq. (11) as printe
 def readings(
     excitation: Mapping[str, Any], verification: Mapping[str, Any], seed: int, runs: int
 ) -> dict[str, Any]:
-    """Estimate joints 1 to 3 with the weights of every reading, from many draws of the noise.
+    """Estimate joints 1 to 3 with the weights of every interpretation, from many noise samples.
 
-    The readings are least squares of eq. (10), weights by eq. (11)-(12) with our divisor and with
-    the paper's, and residuals that are multiplied by the variances, as eq. (11) is printed. Errors
-    are squares in units of the variance that exact weights would leave, means over the parameters
-    of a joint; torques are RMS along the verification trajectory [N m].
+    The interpretations are least squares of eq. (10), weights by eq. (11)-(12) with our divisor and
+    that of the paper, and residuals multiplied by the variances, as eq. (11) is printed. Errors are
+    squares over the variance with exact weights, means over the parameters of a joint; torques are
+    RMS along the verification trajectory [N m].
     """
     arm = FirstThreeJoints()
     W, unseen = (stack_regressor(arm, trajectory_of(path)) for path in (excitation, verification))
@@ -311,24 +310,24 @@ def readings(
             rows.setdefault(name, []).append({"errors": means, "unseen_rms": unseen_rms})
         change = np.abs(betas[PAPER_DIVISOR] - betas["WLS"]) / np.sqrt(variance)
         divisor = max(divisor, float(change.max()))
-    weights = {"methods": {name: {"runs": of} for name, of in rows.items()}}
+    weights = {"methods": {name: {"runs": scores} for name, scores in rows.items()}}
     return {"studies": {"weights": weights, "divisor": {"divisor": divisor}}}
 
 
 def compute_weighted_estimates(reduction: Reduction) -> dict[str, Float1D]:
-    """Return the estimates of every reading of eq. (9)-(12), by name, each of shape (b,)."""
-    plain, _ = reduction.solve(np.ones(reduction.dof))
-    paper = noise_by_the_paper(reduction, plain)
+    """Compute the estimates of every interpretation of eq. (9)-(12) by name, of shape (b,)."""
+    unweighted, _ = reduction.solve(np.ones(reduction.dof))
+    paper = estimate_printed_noise(reduction, unweighted)
     weights = {
-        "WLS": 1.0 / noise_std(reduction, plain, plain.size),
+        "WLS": 1.0 / noise_std(reduction, unweighted, unweighted.size),
         PAPER_DIVISOR: 1.0 / paper,
         AS_PRINTED: paper**2,
     }
-    return {"LS": plain, **{name: reduction.solve(w)[0] for name, w in weights.items()}}
+    return {"LS": unweighted, **{name: reduction.solve(w)[0] for name, w in weights.items()}}
 
 
-def noise_by_the_paper(reduction: Reduction, beta: Float1D) -> Float1D:
-    """Return the noise of every joint with the divisor N - r_j of eq. (11) [N m].
+def estimate_printed_noise(reduction: Reduction, beta: Float1D) -> Float1D:
+    """Estimate the noise of every joint with the divisor N - r_j of eq. (11) [N m].
 
     r_j is the number of parameters on which the torque of joint j depends.
     """

@@ -1,6 +1,6 @@
 """Tang, Yan, An, Wang, Zhang (2023): WLS-RWPSO on the ROCR6.
 
-All trials, what is computed from them for the claims, and the page.
+All trials, the values of the claims, and the page.
 """
 
 from collections.abc import Sequence
@@ -19,28 +19,28 @@ from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 
 ITERATIONS = (200, 30)
-"""Of the design for six joints."""
+"""Iterations of the design for six joints, full and quick."""
 CONTROLLED_METHODS = ("LS-PSO", "WLS-PSO", "WLS-RWPSO", "WLS")
-"""Estimates that are tried."""
+"""Estimates that are used in the controller."""
 THREE, SIX = "joints 1-3", "six joints"
-"""Studies: the searches with the truth of Table 2, and the experiment in the engine."""
+"""Studies: searches with Table 2 as the truth, and the experiment in the engine."""
 DRAW_COUNT = 100_000
-"""Draws of the inertia weight of eq. (15)."""
+"""Number of samples of the inertia weight of eq. (15)."""
 
 
 class Rocr6WlsRwpso(TrialPaper):
-    """Weighted least squares and a swarm with random inertia around it, on six joints."""
+    """Weighted least squares, and a swarm of random inertia around it, on six joints."""
 
     name: ClassVar[str] = "rocr6-wlsrwpso"
 
     def run(self, lab: ReproductionSetup) -> TrialTable:
-        """Run what is not finished of all trials; see `Paper`."""
-        # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
+        """Run the unfinished trials; see `Paper`."""
+        # The bands of joints 1 to 3 were set with the best of 60 random series, without iterations.
         designs = lab.tabulate(
             "design",
             [
-                lab.cell(("design", str(joints), ""), model.design, joints=joints, iterations=most)
-                for joints, most in ((3, 0), (6, lab.choose(*ITERATIONS)))
+                lab.cell(("design", str(joints), ""), model.design, joints=joints, iterations=count)
+                for joints, count in ((3, 0), (6, lab.choose(*ITERATIONS)))
             ],
         )
         paths = {
@@ -56,7 +56,7 @@ class Rocr6WlsRwpso(TrialPaper):
 
         searched = [*cells("cell", cell.experiment, "6"), *cells(THREE, model.search_run, "3")]
         table = designs | lab.tabulate("search and experiment", searched)
-        # These make all runs by themselves.
+        # These functions perform all runs.
         comparisons = [
             lab.cell((name, "", ""), function, runs=runs[name], **paths[path])
             for name, function, path in (
@@ -67,21 +67,21 @@ class Rocr6WlsRwpso(TrialPaper):
         table = table | lab.tabulate("weights and filters", comparisons)
         weighted = cells("weighted", model.search_run, "3", searches="weighted_searches")
         table = table | lab.tabulate("weighted cost", weighted)
-        # The first has the true and the nominal model, the others those of a run each.
-        tried: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
+        # The first has the true and the nominal model, the others the models of one run each.
+        models: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
         for k in range(min(runs["control"], runs["cell"])):
-            tried.append({m: table.runs(SIX, m)[k]["parameters"] for m in CONTROLLED_METHODS})
+            models.append({m: table.runs(SIX, m)[k]["parameters"] for m in CONTROLLED_METHODS})
         path = {"verification": paths["6"]["verification"]}
         tracked = [
-            lab.cell(("tracking", "", ""), cell.track, run=k, estimates=of_run, **path)
-            for k, of_run in enumerate(tried)
+            lab.cell(("tracking", "", ""), cell.track, run=k, estimates=estimates, **path)
+            for k, estimates in enumerate(models)
         ]
         return add_computed(table | lab.tabulate("track with the models", tracked))
 
 
 def add_computed(table: TrialTable) -> TrialTable:
-    """Compute what needs no run, and what is more than a statistic of runs."""
-    # Growth of the spread of a particle a step, its mean's, and that of the PSO.
+    """Compute values without runs, and values that are not statistics of runs."""
+    # Growth per step of the spread of a particle, of its mean, and of the PSO.
     swarms = [load_setting(f"tang-2023-{name}").build() for name in ("rwpso", "pso")]
     ours, pso = (stability(swarm) for swarm in swarms if isinstance(swarm, MovingOptimizer))
     rows: dict[TrialKey, ResultRow] = {
@@ -104,7 +104,7 @@ def add_computed(table: TrialTable) -> TrialTable:
     rows["motion", "", ""] = {"t": t, "position": position}
     tracked = len(table.runs("tracking", "WLS")[0]["curve"][0])
     unseen = table.runs("unseen")[0]
-    errors = {  # of the Kalman filter, about reversals and where a joint moves
+    errors = {  # of the Kalman filter, near reversals and in motion
         where: table.values(f"filters {where}", "Kalman", "rms").mean(axis=0)
         for where in ("reversals", "smooth")
     }
@@ -151,9 +151,9 @@ def base_ranks() -> dict[str, int]:
 
 
 def second_moment_determinant() -> float:
-    """Compute a minor of the second moments of link 3 that no body can have below zero.
+    """Compute a minor of the second moments of link 3, which is not negative for a rigid body.
 
-    By Table 2 alone, whatever hangs on the link: the second moments are
+    It follows from Table 2 for any load of the link: the second moments are
     Sxx = (Izz3 - Ixx3) / 2, Syy = (Izz3 + Ixx3) / 2, with the printed Ixx3 - Iyy3 as Ixx3, and
     Sxy = -Ixy3; their matrix must be positive semidefinite [kg^2 m^4].
     """
@@ -162,7 +162,7 @@ def second_moment_determinant() -> float:
 
 
 def _best_start(table: TrialTable, criterion: str) -> str:
-    """Name the swarm that gains most over least squares if it knows that."""
+    """Name the swarm with the largest gain over least squares from which it starts."""
     gains = {
         swarm: table.values(THREE, f"WLS-{swarm} that knows WLS{criterion}", "gain_over_start")
         for swarm in ("PSO", "RWPSO")
@@ -183,29 +183,29 @@ def _recursion(table: TrialTable) -> ResultRow:
 
 
 def _norms() -> ResultRow:
-    """Compute the share of draws in which the matrix C of eq. (17) has a norm below one [%].
+    """Compute the share of samples in which the matrix C of eq. (17) has a norm below one [%].
 
-    As printed, and with the row that the update has; pulls of the paper, weights of eq. (15).
+    As printed, and with the row of the update; pulls of the paper, weights of eq. (15).
     """
     rng = np.random.default_rng(0)
     theta = 1.5 * rng.random(DRAW_COUNT) + 3.0 * rng.random(DRAW_COUNT)
     w = 0.5 + 0.4 * rng.random(DRAW_COUNT) + 0.2 * rng.standard_normal(DRAW_COUNT)
     printed = np.stack([np.stack([w, -theta], -1), np.stack([w, -theta], -1)], -2)
-    right = np.stack([np.stack([w, -theta], -1), np.stack([w, 1.0 - theta], -1)], -2)
+    fixed = np.stack([np.stack([w, -theta], -1), np.stack([w, 1.0 - theta], -1)], -2)
     shares = [
-        100.0 * float((np.linalg.norm(C, 2, axis=(1, 2)) < 1.0).mean()) for C in (printed, right)
+        100.0 * float((np.linalg.norm(C, 2, axis=(1, 2)) < 1.0).mean()) for C in (printed, fixed)
     ]
     return {"norm": shares[0], "corrected_norm": shares[1]}
 
 
 def _gains(table: TrialTable) -> ResultRow:
-    """Divide the gains in RMS by joint by those of Table 3, and count those that are certain."""
+    """Divide the gains in RMS by joint by those of Table 3, and count the significant ones."""
     values: dict[str, Any] = {}
     for method, printed in model.PRINTED_GAINS.items():
         ours, theirs = (table.values(SIX, m, "measured_rms") for m in ("WLS-RWPSO", method))
         gains = 100.0 * (1.0 - ours / theirs)
         ends = [interval_of_mean(of_joint) for of_joint in gains.T]
-        positive = sum(of is not None and of[0] > 0.0 for of in ends)
+        positive = sum(end is not None and end[0] > 0.0 for end in ends)
         values[f"share {method}"] = float(np.median(gains.mean(axis=0) / np.array(printed)))
         values[f"order {method}"] = f"the order is significant on {positive} joints"
     return values

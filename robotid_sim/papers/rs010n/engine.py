@@ -1,4 +1,4 @@
-"""The paper in the engine: the feasible robot identified, and conclusion 3 with what is found."""
+"""The searches, and the engine: identification of a feasible robot, and test of conclusion 3."""
 
 import time
 from collections.abc import Sequence
@@ -37,30 +37,30 @@ from robotid_sim.trajectory.reference import Excitation
 PAPER_NAME = "rs010n-sedsabso"
 CURVE_POINTS = 100
 CONVERGENCE_SHARE = 0.01
-"""Share of its gain that is left of a search that has converged."""
+"""Share of its gain that remains when a search has converged."""
 PENALTY_WEIGHT = 1e8
-"""P of eq. (9) for a motion that leaves Table 3."""
+"""P of eq. (9) for a motion beyond the limits of Table 3."""
 LIMIT_TOLERANCE = 1e-9
-"""Use of a limit above one that counts as none."""
+"""Excess over a limit, as a share of it, that counts as rounding."""
 
 
 METHODS, VARIANTS = model.SETTINGS["searches"], model.SETTINGS["variants"]
 FREE, CLAMPED, _ = VARIANTS
 ABLATION, ABLATIONS = "ablation", model.SETTINGS["ablations"]
-"""SEDSABSO in the clamped box with one of several changes."""
+"""Study of SEDSABSO in the clamped box, and its single changes."""
 SEARCH_SETTINGS = METHODS | {ABLATION: METHODS["SEDSABSO"]}
 BOX_VARIANTS = VARIANTS | {part: VARIANTS[CLAMPED] | changes for part, changes in ABLATIONS.items()}
 
 
 def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
-    """Find the best of some random motions within the limits, for both condition numbers.
+    """Find the best of several random motions within the limits, for both condition numbers.
 
-    Of one seed, fewer motions are the first of more.
+    With the same seed, a smaller number of motions is the beginning of a larger one.
     """
-    drawn = feasible_draws(model.plain_problem(), make_stream(seed, PAPER_NAME, "random"), draws)
+    drawn = feasible_draws(model.gradient_problem(), make_stream(seed, PAPER_NAME, "random"), draws)
     numbers = [model.condition_numbers(draw.x) for draw in drawn]
-    least = {name: min(draw[name] for draw in numbers) for name in model.CRITERIA_OF_PAPER}
-    return {"evaluations": draws, **least}
+    smallest = {name: min(draw[name] for draw in numbers) for name in model.CRITERIA_OF_PAPER}
+    return {"evaluations": draws, **smallest}
 
 
 def genetic_excitation(
@@ -83,8 +83,8 @@ def search_penalized_excitation(
 ) -> dict[str, Any]:
     """Search an excitation by the genetic algorithm with the printed penalty, eq. (9).
 
-    Coordinates are in units of the limits: a coordinate of one uses a limit up by itself. The box
-    of the search, which is not printed, reaches to `width` in each.
+    Coordinates are in units of the limits: a coordinate of one alone reaches a limit. The box of
+    the search, which is not printed, reaches to ± `width` in every coordinate.
     """
     rng = make_stream(seed, PAPER_NAME, "penalty", f"width {width:g}", f"run {run}")
     best = minimize_by_genetic_algorithm(
@@ -103,8 +103,8 @@ def minimize_by_genetic_algorithm(
     cost: Cost, width: float, population: int, generations: int, rng: np.random.Generator
 ) -> OptimResult:
     """Minimize the cost of motions in a box that reaches to `width` in every coordinate."""
-    box, most = np.full(model.problem().space.size, width), population * generations
-    return minimize(cost, -box, box, method="ga", population=population, max_evals=most, rng=rng)
+    box, budget = np.full(model.problem().space.size, width), population * generations
+    return minimize(cost, -box, box, method="ga", population=population, max_evals=budget, rng=rng)
 
 
 def compute_penalized_cost(points: Float2D) -> Float1D:
@@ -118,7 +118,7 @@ def compute_penalized_cost(points: Float2D) -> Float1D:
 
 
 def is_within_limits(x: Float1D) -> bool:
-    """Tell whether a motion keeps all limits of Table 3."""
+    """Tell whether a motion is within all limits of Table 3."""
     return model.limit_use(x) <= 1.0 + LIMIT_TOLERANCE
 
 
@@ -127,7 +127,7 @@ def _describe_excitation(x: Float1D) -> dict[str, float]:
 
 
 def noise_free(x: Float1D) -> AbsoluteFitness:
-    """Return the cost of eq. (17) for torques of the theoretical parameters along a motion."""
+    """Make the cost of eq. (17) from torques of the theoretical parameters along a motion."""
     W = model.regressor(*model.motion(x)).reshape(-1, model.PARAMETER_COUNT)
     return AbsoluteFitness(W, W @ model.theoretical())
 
@@ -140,8 +140,8 @@ def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]
 def box_middle(truth: Float1D, half_width: float, seed: int, run: int) -> Float1D:
     """Draw the middle of the box in which the searches of a run start, shape (21,).
 
-    Within half a box of the truth, the same for all methods: a box about the truth itself would
-    give the answer away.
+    It is within half a box of the truth, the same for all methods: a box about the truth would
+    reveal the solution.
     """
     shift = make_stream(seed, PAPER_NAME, "box", f"run {run}").uniform(-0.5, 0.5, truth.size)
     return np.asarray(truth + half_width * shift)
@@ -193,33 +193,33 @@ class MisprintedBeetleSwarm(AnnealedBeetleSwarm):
     def _disturb(self, g: Float1D) -> Float1D:
         if self.equation != 14:
             return super()._disturb(g)
-        moved = g * (1.0 + self.rng.random())
-        return np.asarray(np.clip(moved, self.box.lower, self.box.upper))
+        disturbed = g * (1.0 + self.rng.random())
+        return np.asarray(np.clip(disturbed, self.box.lower, self.box.upper))
 
     def population_at(self, share: float) -> int:
-        """Return the number of beetles after a share of the iterations."""
-        fallen = super().population_at(share)
+        """Compute the number of beetles after a share of the iterations."""
+        corrected = super().population_at(share)
         # The printed sign of eq. (16) inverts the factor of the initial number.
-        return round(self.population**2 / fallen) if self.equation == 16 else fallen
+        return round(self.population**2 / corrected) if self.equation == 16 else corrected
 
 
 EXACT_RATE, RATE = 1000.0, 500.0
-"""Control and sampling rate [Hz] of the run with exact motion, and of the noisy ones."""
+"""Control and sampling rates [Hz] of the run with exact motion, and of the noisy runs."""
 NOISE_SHARE = 0.01
 """Standard deviation of torque noise, share of the RMS of every joint."""
 LOOP_BANDWIDTH = 15.0
-"""Of the joint controllers whose torque is compensated [rad/s]."""
+"""Bandwidth of the joint controllers with compensated torque [rad/s]."""
 NOMINAL_ERROR = 0.1
 """Largest error of the nominal parameters, relative; the box of a search is narrower."""
 NONE, NOMINAL, TRUE = "no compensation", "nominal parameters", "true parameters"
 MIDDLE_NAME = "middle of the box"
-"""What the box of a search knows without data."""
+"""Row of the parameters that the box of a search implies without data."""
 TRACKED_SETS = (NONE, NOMINAL, "SEDSABSO", "weighted least squares", TRUE)
 """Sets whose torque is fed forward in the loop."""
 
 
 def identification(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
-    """Identify the feasible robot from exact motion and noisy torques, by all methods."""
+    """Identify the feasible robot by all methods, from exact motion and noisy torques."""
     truth = model.true_of_engine()
     trajectory = model.problem().space.trajectory(np.array(x))
     log = drive(model.arm(), trajectory, EXACT_RATE)
@@ -230,22 +230,22 @@ def identification(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any
     fitness = AbsoluteFitness(W, (tau + NOISE_SHARE * rms(tau) * noise).ravel())
     exact = np.linalg.lstsq(W, torque, rcond=None)[0]
     used = _select_samples(log)
-    single = {
+    log_checks = {
         "samples": int(used.size),
         "deviation": float(np.abs(log.truth.q - trajectory(log.t).q)[used].max()),
         "exact_error": float(np.abs(exact - truth).max()),
     }
-    scored = {
+    scores = {
         name: {"runs": [_scores(beta, fitness, truth) for beta in betas]}
         for name, betas in _estimates(fitness, seed, range(runs)).items()
     }
-    return {"studies": {"engine": {"methods": scored}, "engine log": single}}
+    return {"studies": {"engine": {"methods": scores}, "engine log": log_checks}}
 
 
 def _estimates(
     fitness: AbsoluteFitness, seed: int, runs: Sequence[int]
 ) -> dict[str, list[Float1D]]:
-    """Estimate the robot in the engine without a search, and by a search a run."""
+    """Estimate the robot in the engine by direct methods, and by one search per run."""
     W, y, truth = fitness.W, fitness.y, model.true_of_engine()
     step = model.PERIOD / model.SAMPLE_COUNT
     problem = LinearProblem(W, y, model.base(), model.arm().joint_names, step)
@@ -256,8 +256,8 @@ def _estimates(
         "L1 optimum (LP)": [fitness.minimum()],
     }
     for method in model.PRINTED_METHODS:
-        searched = (search_once(fitness, truth, method, CLAMPED, seed, run) for run in runs)
-        estimates[method] = [np.array(row["beta"]) for row in searched]
+        searches = (search_once(fitness, truth, method, CLAMPED, seed, run) for run in runs)
+        estimates[method] = [np.array(row["beta"]) for row in searches]
     return estimates
 
 
@@ -269,12 +269,12 @@ def _scores(beta: Float1D, fitness: AbsoluteFitness, truth: Float1D) -> dict[str
 def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict[str, Any]:
     """Identify the robot from noisy logs of the excitation, and compensate an unseen motion.
 
-    The batch `run` has so many runs of its own, each with its noise and its box; all of them are
-    of one excitation x and one unseen motion. With the first run the torque is also fed forward.
+    The batch `run` has `count` runs, each with its own noise and box, and all with the excitation x
+    and the same unseen motion. The estimates of the first run are also fed forward in the loop.
     """
-    plain = model.plain_problem()
-    drawn = feasible_draws(plain, make_stream(seed, PAPER_NAME, "unseen motion"), 1)
-    unseen = plain.space.trajectory(drawn[0].x)
+    sampling = model.gradient_problem()
+    candidates = feasible_draws(sampling, make_stream(seed, PAPER_NAME, "unseen motion"), 1)
+    unseen = sampling.space.trajectory(candidates[0].x)
     excitation = model.problem().space.trajectory(np.array(x))
     clean = [drive(model.arm(), path, RATE) for path in (excitation, unseen)]
     W, tau = _rows(clean[1], LOW_PASS_FILTER(clean[1], model.arm()))
@@ -287,8 +287,8 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
         for name, error in tracking.items()
     }
     names = identified[0][1]
-    methods = {name: {"runs": [scores[name] for _, scores in identified]} for name in names}
-    studies: dict[str, Any] = {"compensation": {"methods": methods}, "tracking": {"methods": loop}}
+    rows = {name: {"runs": [scores[name] for _, scores in identified]} for name in names}
+    studies: dict[str, Any] = {"compensation": {"methods": rows}, "tracking": {"methods": loop}}
     if run == 0:
         dof = model.arm().dof
         curves = {m: (tau - W @ beta).reshape(-1, dof).T.tolist() for m, beta in first.items()}
@@ -299,15 +299,15 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
 def _identify(
     clean: Sequence[Log], true_torque: Float1D, seed: int, number: int
 ) -> tuple[dict[str, Float1D], dict[str, Any]]:
-    """Return all sets of a noisy run, and what each of them leaves of the unseen torque."""
+    """Identify all sets of a noisy run, and compute their residual torque on the unseen motion."""
     rng = make_stream(seed, PAPER_NAME, "compensation", f"run {number}")
     sensors = make_sensors("torque-noise", relative=NOISE_SHARE)
     noisy = [measure(log, sensors, rng) for log in clean]
     (W, y), (unseen, tau) = (_rows(log, LOW_PASS_FILTER(log, model.arm())) for log in noisy)
     truth, fitness = model.true_of_engine(), AbsoluteFitness(W, y)
-    off = make_stream(seed, PAPER_NAME, "nominal", f"run {number}").uniform(-1.0, 1.0, truth.size)
+    err = make_stream(seed, PAPER_NAME, "nominal", f"run {number}").uniform(-1.0, 1.0, truth.size)
     sets = {
-        NOMINAL: truth * (1.0 + NOMINAL_ERROR * off),
+        NOMINAL: truth * (1.0 + NOMINAL_ERROR * err),
         MIDDLE_NAME: box_middle(truth, VARIANTS[CLAMPED]["half_width"], seed, number),
         **{name: beta for name, (beta,) in _estimates(fitness, seed, [number]).items()},
     }
@@ -323,13 +323,13 @@ def _identify(
 
 
 def _compute_remaining_share(tau: Float1D, predicted: Float1D) -> Any:
-    """Measure what is left of the torque of every joint, by RMS, after compensation [%]."""
-    remaining, size = (rms(part.reshape(-1, model.arm().dof)) for part in (tau - predicted, tau))
-    return (100.0 * remaining / size).tolist()
+    """Measure the RMS residual of the torque of every joint after compensation [%]."""
+    residual, size = (rms(part.reshape(-1, model.arm().dof)) for part in (tau - predicted, tau))
+    return (100.0 * residual / size).tolist()
 
 
 def _rows(log: Log, state: Motion | Truth) -> tuple[Float2D, Float1D]:
-    """Return regressor and torque of the samples of a log that are used, stacked."""
+    """Compute the stacked regressor and torque of the selected samples of a log."""
     used = _select_samples(log)
     q, dq, ddq, tau = (part[used] for part in (state.q, state.dq, state.ddq, log.tau_meas))
     W = model.regressor(q, dq, ddq, np.tanh(dq / model.arm().eps))
@@ -337,13 +337,13 @@ def _rows(log: Log, state: Motion | Truth) -> tuple[Float2D, Float1D]:
 
 
 def _select_samples(log: Log) -> Int1D:
-    """Return which samples of a log are used."""
+    """Select the samples of a log at the paper's rate."""
     step = round(model.PERIOD / model.SAMPLE_COUNT / log.dt)
     return np.asarray(np.flatnonzero(log.t >= -0.5 * log.dt)[::step])
 
 
 def track(path: Excitation, beta: Float1D | None) -> Float1D:
-    """Measure the RMS tracking error of every joint with a set fed forward [rad]; None for none."""
+    """Measure the RMS tracking error of every joint with a set fed forward, or without [rad]."""
     arm = model.arm()
     t = path.start + np.arange(round((path.duration - path.start) * RATE)) / RATE
     reference = path(t)

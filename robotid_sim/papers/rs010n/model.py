@@ -44,24 +44,24 @@ PARAMETER_COUNT = len(TABLE_5["label"])
 Q2_OFFSET = np.pi / 2.0
 """The paper's q2 less that of the catalog's URDF [rad]."""
 HARMONICS, PERIOD = 5, 10.0
-"""Of eq. (5); neither is printed [-, s]."""
+"""Number of harmonics and base period [s] of eq. (5); neither is printed."""
 SAMPLE_COUNT = 200
 """Samples of a run; not printed."""
 UNBOUNDED_TORQUE_RATIO = 10.0
-"""Share of the torque limits allowed: the paper has none."""
+"""Allowed share of the torque limits: the paper has none."""
 CRITERIA_OF_PAPER = {"unit": "normalized-condition-number", "SI": "condition-number"}
-"""How the columns of W may count in cond(W)."""
+"""Criteria by the scaling of the columns of W in cond(W)."""
 
 
 @cache
 def arm() -> Robot:
-    """Return links 1 to 3 of the catalog's robot: the nearest bodies that can exist."""
+    """Make links 1 to 3 of the catalog's robot: the nearest consistent bodies."""
     return make_published_links("rs010n")
 
 
 @cache
 def frames() -> Float2D:
-    """Return the map of inertial parameters from the paper's frames to the URDF's, (30, 30).
+    """Compute the map of inertial parameters from the paper's frames to the URDF's, (30, 30).
 
     The paper's frames are those of standard Denavit-Hartenberg with alpha = (90, 0, 90) degrees.
     """
@@ -70,13 +70,13 @@ def frames() -> Float2D:
 
 @cache
 def base() -> BaseParameters:
-    """Return the base parameters of joint torques with viscous and Coulomb friction."""
+    """Find the base parameters of joint torques with viscous and Coulomb friction."""
     return base_parameters(arm(), ("Fv", "Fc"))
 
 
 @cache
 def combinations() -> Float2D:
-    """Return the rows of Table 5 that are not friction, on the paper's parameters, (15, 30)."""
+    """Build the rows of Table 5 that are not friction, on the paper's parameters, (15, 30)."""
     symbols = parameters.names(arm().dof)[: len(frames())]
     rows = [terms for terms in TABLE_5["terms"] if terms]
     matrix = np.zeros((len(rows), len(symbols)))
@@ -88,7 +88,7 @@ def combinations() -> Float2D:
 
 @cache
 def inertial_rows() -> NDArray[np.bool_]:
-    """Return which rows of Table 5 are not friction, shape (21,)."""
+    """Mark the rows of Table 5 that are not friction, shape (21,)."""
     return np.array([bool(terms) for terms in TABLE_5["terms"]])
 
 
@@ -107,12 +107,12 @@ def table_5_of(inertial: Float1D, friction: Float2D | None = None) -> Float1D:
 
 @cache
 def theoretical() -> Float1D:
-    """Return the theoretical column of Table 5, computed from Table 2, shape (21,)."""
+    """Compute the theoretical column of Table 5 from Table 2, shape (21,)."""
     inertial = load_published_parameters("rs010n", "table-5").phi[: len(frames())]
     return readonly(table_5_of(inertial), shape=(PARAMETER_COUNT,), name="theoretical")
 
 
-def printed_column(column: str) -> Float1D:
+def read_printed_column(column: str) -> Float1D:
     """Return a column of Table 5 as printed: of a method, or the theoretical one, (21,)."""
     return np.array(TABLE_5[column])
 
@@ -145,9 +145,9 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D, friction: Float | None = No
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperProblem(ExcitationProblem):
-    """The excitation problem with the columns of Table 5, of which the condition number depends.
+    """The excitation problem with the columns of Table 5, on which the condition number depends.
 
-    Without gradients: those of `ExcitationProblem` are for its own base parameters.
+    It has no gradients: those of `ExcitationProblem` are for its own base parameters.
     """
 
     def regressor(self, x: Float1D) -> Float:
@@ -157,7 +157,7 @@ class PaperProblem(ExcitationProblem):
 
 @cache
 def problem(columns: str = "unit") -> PaperProblem:
-    """Return the problem: limits of Table 3, condition number of unit or SI columns."""
+    """Make the problem: limits of Table 3, condition number of unit or SI columns."""
     family = FAMILIES.build(
         "fourier",
         harmonics=HARMONICS,
@@ -169,14 +169,14 @@ def problem(columns: str = "unit") -> PaperProblem:
     return PaperProblem(arm(), base(), family, CRITERIA.build(CRITERIA_OF_PAPER[columns]))
 
 
-def plain_problem() -> ExcitationProblem:
-    """Return the problem with gradients, from which feasible motions are drawn."""
+def gradient_problem() -> ExcitationProblem:
+    """Make the problem with gradients, from which feasible motions are drawn."""
     paper = problem()
     return ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
 
 
 def motion(x: Float1D, samples: int = SAMPLE_COUNT) -> tuple[Float2D, Float2D, Float2D]:
-    """Return position, velocity and acceleration of a run, each (samples, 3)."""
+    """Compute position, velocity and acceleration of a run, each (samples, 3)."""
     return problem().space.make_grid(samples).motion(x)
 
 
@@ -186,7 +186,7 @@ def condition_numbers(x: Float1D) -> dict[str, float]:
 
 
 def limit_use(x: Float1D) -> float:
-    """Return the largest share of a limit of Table 3 that a run uses."""
+    """Compute the largest share of a limit of Table 3 that a run uses."""
     space = problem().space
     assert isinstance(space, LinearSpace)
     return float(np.abs(space.limit_matrix() @ x).max())

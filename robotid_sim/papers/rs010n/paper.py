@@ -22,18 +22,18 @@ from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
 BOX_WIDTHS = (1.0, 0.3, 0.1)
-"""Half-widths of the box in which the genetic algorithm searches with the printed penalty."""
+"""Half widths of the box of the genetic algorithm with the printed penalty."""
 POPULATION_SIZE = 50
-"""Of the genetic algorithm."""
+"""Population of the genetic algorithm."""
 ITERATIONS, N_FIXED = 600, 50
-"""Iterations as published, and the population of the methods without a schedule."""
+"""Published iterations, and the population of the methods without a schedule."""
 GUESS_COUNT = 20_000
-"""Random points of a box, whose errors are those of no search."""
+"""Random points of a box, as a baseline without a search."""
 CURVE_SAMPLES = 400
 """Samples of a curve over time."""
 DIRECT_METHODS = ("least squares", "weighted least squares")
 STAGNATION_RATIO = 2.0
-"""Fitness over the median of all runs beyond which a run stood still."""
+"""Fitness over the median of all runs above which a run has stagnated."""
 ROUNDING_TOLERANCE = 1e-10
 """Parameters below this are zero, in SI units."""
 
@@ -66,10 +66,10 @@ class AnnealedBeetlePaper(TrialPaper):
 
 
 def _searches(lab: ReproductionSetup, x: list[float]) -> list[PlannedTrial]:
-    """Plan all that follows along the best excitation x.
+    """Plan all trials along the best excitation x.
 
-    The further runs of SEDSABSO and BSO with velocities clamped are numbered on from those of the
-    table; beside them stands SEDSABSO without its parts.
+    The additional runs of SEDSABSO and BSO with clamped velocities continue the numbers of the
+    table; their study also has SEDSABSO without single parts.
     """
     effort = model.SETTINGS["effort"]
     runs, count = lab.runs_of(*effort["runs"]), lab.choose(*effort["batch_runs"])
@@ -95,10 +95,10 @@ def _searches(lab: ReproductionSetup, x: list[float]) -> list[PlannedTrial]:
 
 
 def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
-    """Compute what needs no run, on the data of the searches along the best excitation."""
+    """Add the rows that need no run, on the data of the searches along the best excitation."""
     fitness, truth = engine.noise_free(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
-    values = {
+    estimates = {
         f"{m}, ours": table.best("search", m, "fitness", engine.FREE)["beta"]
         for m in model.PRINTED_METHODS
     }
@@ -107,7 +107,7 @@ def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
         **model.TABLE_5,
         "computed": truth.tolist(),
         "least squares": np.where(np.abs(least) > ROUNDING_TOLERANCE, least, 0.0).tolist(),
-        **values,
+        **estimates,
     }
     rows: dict[TrialKey, ResultRow] = {("table 5", "", ""): table_5}
     for name, *limits in model.SETTINGS["table_3"]:
@@ -115,7 +115,7 @@ def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
     use = [percent(best["limit_use"]), "", ""]
     rows["limits", "", "largest use by our excitation"] = {"limits": use}
     for name, beta in {"L1 optimum (LP)": fitness.minimum(), "least squares": least}.items():
-        # Below the last digit there is only rounding.
+        # Further digits are rounding.
         costs = {"fitness": fitness(beta[None])[0], "mean_error": np.abs(beta - truth).mean()}
         rows["exact", "", name] = {key: float(f"{value:.1g}") for key, value in costs.items()}
     populations = {"BSO": np.full(ITERATIONS, N_FIXED)}
@@ -151,7 +151,7 @@ def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
 
 
 def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
-    """Compute what follows from the print and the robot alone, and what guessing would reach."""
+    """Compute facts of the printed values and the robot, and the errors of random guesses."""
     base, truth, impossible = model.base(), model.theoretical(), impossible_links()
     indefinite = [name for name, column in columns.items() if column["least_inertia"] <= 0.0]
     rng, half = np.random.default_rng(0), engine.VARIANTS[engine.FREE]["half_width"]
@@ -163,7 +163,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
         "considered": base.considered.size,
         "inertial": base.inertial_rank,
         "friction": base.rank - base.inertial_rank,
-        "difference": float(np.abs(truth - model.printed_column("theoretical")).max()),
+        "difference": float(np.abs(truth - model.read_printed_column("theoretical")).max()),
         "impossible": len(impossible),
         "links": "; ".join(impossible),
         "indefinite": ", ".join(indefinite) or "none",
@@ -176,7 +176,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
 
 
 def _facts_of_runs(table: TrialTable) -> ResultRow:
-    """Compute what is more than a statistic of runs."""
+    """Compute the facts that are more than a statistic of runs."""
     boxes = {name: table.runs("penalty", name)[0] for name in table.methods("penalty")}
     shown = (
         f"{name}: {run['unit']:.3g} with {100.0 * run['limit_use']:.0f} % of a limit"
@@ -184,28 +184,28 @@ def _facts_of_runs(table: TrialTable) -> ResultRow:
     )
     feasible = [run["unit"] for run in boxes.values() if run["feasible"] == "yes"]
     beetles = {name: table.values("beetles", name, "fitness") for name in ("SEDSABSO", "BSO")}
-    still = STAGNATION_RATIO * float(np.median(list(beetles.values())))
+    stagnated = STAGNATION_RATIO * float(np.median(list(beetles.values())))
     costs = {name: table.values("compensation", name, "fitness") for name in DIRECT_METHODS}
     searched = [table.values("compensation", name, "fitness") for name in model.PRINTED_METHODS]
     below = np.array(searched) < np.minimum(*costs.values())
     return {
         "penalties": "; ".join(shown),
         "best_penalized": f"{min(feasible):.3g}" if feasible else "none",
-        "still": int((beetles["SEDSABSO"] > still).sum()),
-        "still_bso": int((beetles["BSO"] > still).sum()),
+        "still": int((beetles["SEDSABSO"] > stagnated).sum()),
+        "still_bso": int((beetles["BSO"] > stagnated).sum()),
         "below": int(below.all(axis=0).sum()),
     }
 
 
 def judge_printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
-    """Judge the columns of Table 5: errors, fitness on our data, and whether a robot can have them.
+    """Judge the columns of Table 5: errors, fitness on our data, and physical consistency.
 
     The least eigenvalue of the mass matrix is over random poses [kg m^2]; the second moment of link
-    3 along z is (L3xx + L3yy - L3zz) / 2, and negative for no body [kg m^2].
+    3 along z is (L3xx + L3yy - L3zz) / 2 [kg m^2], which a rigid body never has negative.
     """
     names, labels = ("theoretical", *model.PRINTED_METHODS), model.TABLE_5["label"]
-    estimates = np.array([model.printed_column(name) for name in names])
-    off = np.abs(estimates[1:] - estimates[0])
+    estimates = np.array([model.read_printed_column(name) for name in names])
+    errors = np.abs(estimates[1:] - estimates[0])
     columns: dict[str, dict[str, float]] = {}
     for name, beta, cost in zip(names, estimates, fitness(estimates), strict=True):
         difference, yy = (beta[labels.index(label)] for label in ("L3xx - L3zz", "L3yy"))
@@ -213,8 +213,8 @@ def judge_printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
         columns[name] = {"fitness": float(cost), "second_moment": second_moment}
         columns[name]["least_inertia"] = least_inertia(beta)
     for k, name in enumerate(model.PRINTED_METHODS):
-        best = int((np.argmin(off, axis=0) == k).sum())
-        mean, largest = float(off[k].mean()), float(off[k].max())
+        best = int((np.argmin(errors, axis=0) == k).sum())
+        mean, largest = float(errors[k].mean()), float(errors[k].max())
         columns[name] |= {"mean_error": mean, "largest_error": largest, "best_rows": best}
     return columns
 
@@ -222,8 +222,8 @@ def judge_printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
 def least_inertia(beta: Float1D) -> float:
     """Compute the smallest eigenvalue of the mass matrix with given base parameters [kg m^2].
 
-    The mass matrix depends on base parameters alone, so that any full set with them will do, also
-    an impossible one.
+    The mass matrix depends on base parameters alone, so any full set with them gives it, also an
+    inconsistent one.
     """
     arm = model.arm()
     phi = np.zeros_like(arm.parameters())
@@ -235,7 +235,7 @@ def least_inertia(beta: Float1D) -> float:
 
 
 def impossible_links() -> list[str]:
-    """Name the links of Table 2 that no rigid body can be, with the reason."""
+    """Name the physically inconsistent links of Table 2, with the reason."""
     phi = load_published_parameters("rs010n", "table-5").phi
     reasons = (inertia.inconsistency(phi[parameters.inertial_slice(k)]) for k in range(3))
     return [f"link {k + 1}: {reason}" for k, reason in enumerate(reasons) if reason]

@@ -1,10 +1,10 @@
 r"""The two-link arm with a load of Yan, Lu, Levy (2015): model, parameters, published settings.
 
-The arm is driven by torques: integrated analytically, and in the engine.
+The arm is driven by torques: in a numerical integration, and in the engine.
 
 The arm moves in a vertical plane; q1 is the angle of the first link above the horizontal, q2 that
-of the second relative to the first. Equations are those of [1]_; what its text has lost (C, Y, e1)
-is rebuilt from the Lagrangian.
+of the second relative to the first. Equations are those of [1]_; formulas that are illegible
+(C, Y, e1) are derived from the Lagrangian.
 
 References
 ----------
@@ -36,18 +36,18 @@ PRINTED, LOWER, UPPER = (np.array(SETTINGS[name]) for name in ("parameters", "lo
 FITTED, VALIDATED = (tuple[float, ...](SETTINGS[name]) for name in ("fitted", "validated"))
 PARAMETER_NAMES = ("α", "β", "ε", "η")
 POPULATION_SIZE = 20
-"""Members of every search."""
+"""Population of every search."""
 TORQUE_AMPLITUDE = 0.1
 """Amplitude of both torques [N m]."""
 STATE_COUNT = 1000
-"""Random states of the check of the identity."""
+"""Number of random states in the test of the identity."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArmDimensions:
     """Masses and lengths of the arm.
 
-    Table 1, which holds them, is lost; these values give the printed lambda exactly.
+    Their Table 1 is illegible; these values give the printed lambda exactly.
     """
 
     m1: float = 1.0
@@ -86,7 +86,7 @@ class ArmDimensions:
 
     @property
     def e1(self) -> float:
-        """m1 l1 lc1 - I1 - m1 lc1^2 [kg m^2], which is known; the text has lost the formula.
+        """m1 l1 lc1 - I1 - m1 lc1^2 [kg m^2], which is known; the formula is illegible.
 
         The version in public code ends in l1^2. It contradicts the Lagrangian by
         g m1 (lc1^2 - l1^2) cos(q1) / l1.
@@ -105,11 +105,11 @@ TRUE_PARAMETERS = PRINTED_ARM.parameters
 
 
 def regressor(q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
-    r"""Return Y, shape (N, 2, 4), with which the torque is linear in lambda, eq. (2) of [1]_.
+    r"""Compute Y, shape (N, 2, 4), with which the torque is linear in lambda, eq. (2) of [1]_.
 
     .. math:: \tau = Y(q, \dot q, \ddot q)\, \lambda + (e_1 e_2 \cos q_1,\ 0)^T
 
-    The paper leaves out the second term, see `compute_unscaled_torque`.
+    The paper omits the second term, see `compute_unscaled_torque`.
     """
     c1, c2, s2 = np.cos(q[:, 0]), np.cos(q[:, 1]), np.sin(q[:, 1])
     c12, s12 = np.cos(q.sum(axis=1)), np.sin(q.sum(axis=1))
@@ -131,7 +131,7 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
 
 
 def compute_unscaled_torque(q: Float2D) -> Float2D:
-    """Return the part of the torque that no entry of lambda scales [N m], shape (N, 2)."""
+    """Compute the part of the torque that does not depend on lambda [N m], shape (N, 2)."""
     first = PRINTED_ARM.e1 * PRINTED_ARM.e2 * np.cos(q[:, 0])
     return np.stack([first, np.zeros_like(first)], axis=1)
 
@@ -177,10 +177,10 @@ def reference_torque(rho: ArrayLike, t: ArrayLike) -> np.ndarray:
 
 
 START_POSE = (-np.pi / 2.0, 0.0)
-"""Start, at rest [rad]; the paper prints none. From the horizontal the arm would fall freely."""
+"""Start pose at rest [rad], not printed; from the horizontal the arm would fall freely."""
 DURATION, STEP = 10.0, 0.01  # [s]; neither is printed
 ENGINE_STEP = 1e-3
-"""Control step in the engine [s]: the torque is held for so long."""
+"""Control step in the engine [s], in which the torque is constant."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,18 +200,18 @@ class DrivenRun:
         return regressor(self.q, self.dq, self.ddq).reshape(-1, 4)
 
     def target(self) -> Float1D:
-        """Return what the regressor times lambda must give [N m], shape (2 N,).
+        """Return the torque that the regressor times lambda must equal [N m], shape (2 N,).
 
-        The torque less the part that lambda does not scale, which the paper forgets.
+        It is the torque minus the part that does not depend on lambda, which the paper omits.
         """
         return np.asarray((self.tau - compute_unscaled_torque(self.q)).ravel())
 
 
 def integrate(rhos: Sequence[float]) -> list[DrivenRun]:
-    """Return the motions under the reference torques, by Runge-Kutta steps of fourth order.
+    """Integrate the motions under the reference torques, by Runge-Kutta steps of fourth order.
 
-    Torques and accelerations of a sample fulfill the equation of motion to rounding, whatever the
-    step, so that the data of the identification are exact. All frequencies [Hz] go at once.
+    Torques and accelerations of a sample satisfy the equation of motion to rounding for any step,
+    so that the data of the identification are exact. All frequencies [Hz] are integrated at once.
     """
     rates = np.asarray(rhos, dtype=float)
     count, h = round(DURATION / STEP) + 1, STEP
@@ -241,7 +241,7 @@ def _acceleration(rates: Float1D, t: float, q: Float2D, dq: Float2D) -> Float2D:
 
 
 def paper_robot() -> Robot:
-    """Return the catalog's arm as the paper has it: no friction, gravity 9.8 m/s^2."""
+    """Build the arm of the paper from the catalog: no friction, gravity 9.8 m/s^2."""
     arm = load_robot("twolink")
     joints = tuple(replace(j, friction=Friction(eps=j.friction.eps)) for j in arm.joints)
     return replace(arm, joints=joints, gravity=np.array([0.0, 0.0, -PRINTED_ARM.g]))
@@ -253,15 +253,15 @@ def _hang(t: Float1D) -> Reference:
 
 
 def drive_in_engine(rho: float, robot: Robot | None = None) -> DrivenRun:
-    """Run the arm, by default the paper's, under the reference torques, a sample every `STEP`.
+    """Run an arm, by default that of the paper, under the reference torques, sampled every `STEP`.
 
-    Positions, velocities, accelerations and torques are those at which the engine's own step
-    fulfills the equation of motion, without sensors.
+    Positions, velocities, accelerations and torques satisfy the equation of motion in the step of
+    the engine, without sensors.
     """
     robot = robot or paper_robot()
     with Plant(robot, dt=ENGINE_STEP) as plant:
-        # A held torque acts later than its command, on average. Nothing is tracked: the path is
-        # where the run starts.
+        # A constant torque acts later than its command, on average. The path is only the start
+        # pose; it is not tracked.
         lead = plant.torque_time_offset
         law = TorqueLaw(lambda t, *_: np.asarray(reference_torque(rho, t + lead)))
         log = rollout(plant, law, FunctionPath(robot.joint_names, _hang, DURATION))
@@ -271,11 +271,11 @@ def drive_in_engine(rho: float, robot: Robot | None = None) -> DrivenRun:
 
 
 GAIN_SETS = ((1.0, 0.05, 0.1), (1.0, 0.1, 0.1), (0.5, 0.1, 0.1), (1.0, 0.3, 0.3), (1.0, 0.5, 0.5))
-"""kp, ki, kd: ours first; those of eq. (22)-(24) are lost."""
+"""kp, ki, kd; the first set is ours, because those of eq. (22)-(24) are illegible."""
 INERTIA_WEIGHTS = (0.9, 0.65, 0.4)
-"""Inertia weights of eq. (25): at the start, in between, at the end."""
+"""Inertia weights of eq. (25): at the start, in the middle, at the end."""
 PULL_VALUES = tuple(np.linspace(0.05, 2.0, 40).tolist())
-"""Values of f, which is at most 2 on average over a run."""
+"""Values of f, whose mean over a run is at most 2."""
 Gains = tuple[float, float, float]
 
 
@@ -286,7 +286,7 @@ def polynomial(gains: Gains, w: float, f: float) -> tuple[float, float, float, f
 
 
 def is_routh_hurwitz_stable(gains: Gains, w: float, f: float) -> bool:
-    """Return whether eq. (17), all coefficients positive, and eq. (18) hold."""
+    """Check eq. (17), all coefficients positive, and eq. (18)."""
     a3, a2, a1, a0 = polynomial(gains, w, f)
     return min(a3, a2, a1, a0) > 0.0 and a2 * a1 > a3 * a0
 
@@ -297,15 +297,15 @@ def largest_real_part(gains: Gains, w: float, f: float) -> float:
 
 
 def radius(gains: Gains, w: float, f: float) -> float:
-    """Return the spectral radius of eq. (5) and (21) with a pull that is not random."""
+    """Compute the spectral radius of eq. (5) and (21) with a deterministic pull."""
     return spectral_radius(pid_map(w, 2.0 * f, 0.0, *gains).mean())
 
 
 def all_gains() -> Iterator[dict[str, Any]]:
-    """Yield what both views say of every set of gains and inertia weight, at the worst pull.
+    """Yield both stability analyses of every set of gains and inertia weight, at the worst pull.
 
-    Whether eq. (17)-(18) hold for every pull, the largest real part of the roots of eq. (16), and
-    the largest spectral radius of the update, which diverges with one above 1.
+    They are the conditions of eq. (17)-(18) for every pull, the largest real part of the roots of
+    eq. (16), and the largest spectral radius of the update, which diverges above 1.
     """
     for gains, w in product(GAIN_SETS, INERTIA_WEIGHTS):
         yield {
@@ -318,11 +318,11 @@ def all_gains() -> Iterator[dict[str, Any]]:
 
 
 def identity_errors() -> tuple[float, float]:
-    """Compute how far H ddq + C dq + G is from Y lambda, with the known torque and without [N m].
+    """Compute the largest error of Y lambda, with and without the known torque [N m].
 
-    The largest deviations over random states with angles to 3 rad, and rates to 3 rad/s, 3 rad/s^2.
+    The states are random, with angles up to 3 rad, 3 rad/s and 3 rad/s^2.
     """
     q, dq, ddq = np.random.default_rng(0).uniform(-3.0, 3.0, (3, STATE_COUNT, 2))
     printed = torque(q, dq, ddq) - regressor(q, dq, ddq) @ TRUE_PARAMETERS
-    right = printed - compute_unscaled_torque(q)
-    return float(np.abs(right).max()), float(np.abs(printed).max())
+    corrected = printed - compute_unscaled_torque(q)
+    return float(np.abs(corrected).max()), float(np.abs(printed).max())

@@ -1,6 +1,6 @@
 """Yan, Lu, Levy (2015): ELPIDSO on the two-link arm.
 
-All searches and runs of the reproduction, and what is computed from them for its claims.
+All searches and runs of the reproduction, and the values of its claims.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ SEARCH_NAMES = ("GA", "SPSO", "ELPIDSO")
 METHOD_NAMES = ("LS", *SEARCH_NAMES)
 NOISE_METHODS = ("LS", BOX_MINIMUM_NAME, *SEARCH_NAMES)
 VARIANT_NAME = "ELPIDSO without I, D"
-"""What shows where the gain of ELPIDSO comes from; run with the short budget only."""
+"""Ablation that explains the gain of ELPIDSO, with the short budget only."""
 ROW_UNITS = (
     "kg",
     "m",
@@ -39,28 +39,28 @@ ROW_UNITS = (
     "1/s²",
     *["kg m²"] * 4,
 )
-"""Of the rows of Table 1."""
+"""Units of the rows of Table 1."""
 RHO_VALUES = tuple(f"{rho:g}" for rho in model.FITTED)
 UNSEEN_RHOS = tuple(f"{rho:g}" for rho in model.VALIDATED)
 SEARCH_EFFORT: Mapping[str, tuple[int, int]] = model.SETTINGS["effort"]
 COST_TOLERANCE = 1e-25
-"""J below which only rounding differs [N^2 m^2]."""
+"""J of rounding errors [N^2 m^2]."""
 ENCODER_NOISES = (0.0, 1e-6, 1e-5, 1e-4)
-"""Noise of positions that are differentiated twice [rad]."""
+"""Noise of positions before two differentiations [rad]."""
 AVERAGE_FUNCTIONS: Mapping[str, Callable[..., Any]] = {"medians": np.median, "means": np.mean}
-"""How the runs of a search are averaged: the paper takes means, which one stuck search moves."""
+"""Averages over the runs of a search; the means of the paper are sensitive to a stuck search."""
 TIE_TOLERANCE = 1e-12
-"""Parameter and relative torque errors below this are rounding."""
+"""Rounding errors of parameters and relative torques."""
 WORSE_RATIO = 1.1
-"""Ratio of parameter errors above which a search is clearly worse than least squares."""
+"""Ratio of parameter errors of a search that is clearly worse than least squares."""
 COST_LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
-"""Costs above least squares whose evaluations are counted [N^2 m^2]."""
+"""Excess costs over least squares at which evaluations are counted [N^2 m^2]."""
 UNFAIR, UNFAIR_STUDY = "LS, differentiated", "differentiated 1e-06"
-"""What least squares finds in the unfair comparison, and the noise that it is given there."""
+"""Least squares in the unfair comparison, and the study with its noise."""
 DISPLAY_TIME = 1.0
-"""Time shown of a validation run [s]; the rest repeats it with slow changes."""
+"""Displayed time of a validation run [s], which is nearly periodic."""
 MIN_DRAWN_ERROR = 1e-17
-"""Torque errors below are drawn here [N m]."""
+"""Lower limit of displayed torque errors [N m]."""
 
 
 class TwoLinkElpidso(TrialPaper):
@@ -69,14 +69,14 @@ class TwoLinkElpidso(TrialPaper):
     name: ClassVar[str] = "twolink-elpidso"
 
     def run(self, lab: ReproductionSetup) -> TrialTable:
-        """Run what is not finished of all trials; see `Paper`."""
+        """Run the unfinished trials; see `Paper`."""
         rates = (*model.FITTED, *model.VALIDATED)
         planned = [
             lab.cell(("engine", f"{rho:g}", ""), trials.engine_run, rho=rho) for rho in rates
         ]
         engine = lab.tabulate("drive in the engine", planned)
         table = engine | lab.tabulate("search", _searches(lab))
-        # What is done with the estimates from noisy torques: other torques, and J anew.
+        # Estimates from noisy torques predict other torques, and J is computed again.
         cells = []
         for average, rate in product(AVERAGE_FUNCTIONS, model.VALIDATED):
             key = ("checked", f"{rate:g}", average)
@@ -84,15 +84,15 @@ class TwoLinkElpidso(TrialPaper):
             cells.append(lab.cell(key, trials.check_in_engine, rho=rate, estimates=means))
         for rate in model.FITTED:
             key = ("costs", f"{rate:g}", "searches")
-            estimates = [
+            parameters = [
                 row["parameters"] for m in SEARCH_NAMES for row in table.runs("noisy", m, key[1])
             ]
-            cells.append(lab.cell(key, trials.costs_in_engine, rho=rate, estimates=estimates))
+            cells.append(lab.cell(key, trials.costs_in_engine, rho=rate, estimates=parameters))
         return add_computed(table | lab.tabulate("compare with least squares", cells))
 
 
 def add_computed(table: TrialTable) -> TrialTable:
-    """Compute what needs no run, from the results of all."""
+    """Compute values without runs, from all results."""
     table = table | _unseen(table) | _compute_figures(table)
     return (table | _compute_tables(table)) | TrialTable.from_computed(
         checkpoints=trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"]),
@@ -105,7 +105,7 @@ def add_computed(table: TrialTable) -> TrialTable:
 
 
 def _searches(lab: ReproductionSetup) -> Iterator[PlannedTrial]:
-    """Plan all searches on the five trajectories, and least squares beside them."""
+    """Plan all searches and least squares on the five trajectories."""
     runs, repeats = lab.runs_of(*SEARCH_EFFORT["runs"]), lab.choose(*SEARCH_EFFORT["repeats"])
     evals = {
         name: lab.choose(*SEARCH_EFFORT[name]) * POPULATION_SIZE
@@ -126,7 +126,7 @@ def _searches(lab: ReproductionSetup) -> Iterator[PlannedTrial]:
             yield from lab.cells(key, trials.search, runs, max_evals=evals[budget], **options)
     for noise, rate in product(ENCODER_NOISES, model.FITTED):
         options = {"rho": rate, "noise": noise, "max_evals": evals["short"]}
-        draws = repeats if noise else 1  # without noise nothing is drawn
+        draws = repeats if noise else 1  # deterministic without noise
         key = (f"differentiated {noise:g}", f"{rate:g}", "")
         yield from lab.cells(key, trials.estimate_by_differentiation, draws, **options)
     for load in trials.ADDED_LOADS:
@@ -135,7 +135,7 @@ def _searches(lab: ReproductionSetup) -> Iterator[PlannedTrial]:
 
 
 def final(table: TrialTable, study: str, method: str, average: str) -> Float1D:
-    """Average the estimates of the runs, then those of all trajectories, as in Table 8, (4,)."""
+    """Average the estimates over the runs, then over the trajectories as in Table 8, shape (4,)."""
     each = [estimate(table, study, rho, method, average) for rho in RHO_VALUES]
     return np.asarray(np.mean(each, axis=0))
 
@@ -152,8 +152,8 @@ def estimate(
 def _unseen(table: TrialTable) -> TrialTable:
     """Predict the torques of unseen trajectories: relative errors, and their sums of eq. (30).
 
-    Rows are those of the three rho and both joints, shape (6,). The print of eq. (30) is lost; by
-    its words it is the sum of the absolute errors of a torque [N m].
+    Rows are the three rho with both joints, shape (6,). Eq. (30) is illegible; by the text it is
+    the sum of the absolute errors of a torque [N m].
     """
     rows: dict[TrialKey, ResultRow] = {}
     driven = integrate(model.VALIDATED)
@@ -168,19 +168,19 @@ def _unseen(table: TrialTable) -> TrialTable:
         checked = [table.runs("checked", average, rho)[0][method] for rho in UNSEEN_RHOS]
         put("unseen noisy", average, method, np.concatenate(checked))
         if method != BOX_MINIMUM_NAME:
-            parameters = final(table, "exact", method, average)
-            relative = [trials.relative_error(run, parameters) for run in driven]
-            sums = [trials.sum_torque_errors(run, parameters) for run in driven]
+            averaged = final(table, "exact", method, average)
+            relative = [trials.relative_error(run, averaged) for run in driven]
+            sums = [trials.sum_torque_errors(run, averaged) for run in driven]
             put("unseen exact", average, method, np.concatenate(relative))
             put("unseen sums", average, method, np.concatenate(sums))
     return TrialTable.from_results(rows.items())
 
 
 def _compute_figures(table: TrialTable) -> TrialTable:
-    """Compute what figures show: torques of validation runs, and errors over the noise [%]."""
+    """Compute the data of figures: torques of validation runs, and errors over the noise [%]."""
     rows: dict[TrialKey, ResultRow] = {}
-    parameters = {m: final(table, "exact", m, "medians") for m in METHOD_NAMES}
-    parameters[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
+    estimates = {m: final(table, "exact", m, "medians") for m in METHOD_NAMES}
+    estimates[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
     for rho, run in zip(UNSEEN_RHOS, integrate(model.VALIDATED), strict=True):
         shown = run.t <= DISPLAY_TIME
         t, measured, unscaled = (
@@ -190,7 +190,7 @@ def _compute_figures(table: TrialTable) -> TrialTable:
         )
         rows["validation", rho, "measured"] = {"t": t, "torque": measured}
         Y = run.regressor().reshape(-1, 2, 4)[shown]
-        for method, x in parameters.items():
+        for method, x in estimates.items():
             torque = np.array([Y[:, j] @ x + unscaled[j] for j in (0, 1)])
             error = np.maximum(np.abs(measured - torque), MIN_DRAWN_ERROR)
             rows["validation", rho, method] = {"t": t, "torque": torque, "error": error}
@@ -205,13 +205,13 @@ def _compute_figures(table: TrialTable) -> TrialTable:
         ]
         error = 100.0 * np.mean(medians, axis=1)
         rows["differentiation", "", method] = {"noise": noises, "error": error}
-    exact = np.full(noises.size, 100.0 * trials.relative_parameter_error(parameters["ELPIDSO"]))
+    exact = np.full(noises.size, 100.0 * trials.relative_parameter_error(estimates["ELPIDSO"]))
     rows["differentiation", "", "exact"] = {"noise": noises, "error": exact}
     return TrialTable.from_results(rows.items())
 
 
 def _compute_tables(table: TrialTable) -> TrialTable:
-    """List what tables show that is more than statistics of runs."""
+    """Compute the values of tables that are not statistics of runs."""
     rows: dict[TrialKey, ResultRow] = {
         ("true", "", "true"): {"parameters": model.TRUE_PARAMETERS, "data": "-"}
     }
@@ -242,25 +242,25 @@ def _compute_tables(table: TrialTable) -> TrialTable:
             each = [estimate(table, study, rho, method) for rho in RHO_VALUES]
             averaged = [{"parameters": x, "error": error} for x in each]
             rows["table 8", study, method] = {"runs": averaged}
-    mean_parameters = final(table, "exact", "ELPIDSO", "means")
+    parameters = final(table, "exact", "ELPIDSO", "means")
     sums = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHOD_NAMES}
     for (k, run), j in product(enumerate(integrate(model.VALIDATED)), (0, 1)):
-        mean = float((run.tau - trials.torque_errors(run, mean_parameters))[:, j].mean())
-        errors = {m: of[2 * k + j] for m, of in sums.items()}
+        mean = float((run.tau - trials.torque_errors(run, parameters))[:, j].mean())
+        errors = {m: values[2 * k + j] for m, values in sums.items()}
         literal = errors["ELPIDSO"] / (run.t.size * abs(mean))
         rows["absolute", UNSEEN_RHOS[k], str(j + 1)] = {**errors, "mean": mean, "literal": literal}
-    for k, of in enumerate(model.all_gains()):
-        gains = ", ".join(f"{gain:g}" for gain in of["gains"])
+    for k, row in enumerate(model.all_gains()):
+        gains = ", ".join(f"{gain:g}" for gain in row["gains"])
         texts = {
-            "conditions": "hold" if of["routh_hurwitz"] else "do not hold",
-            "swarm": "settles" if of["radius"] < 1.0 else "diverges",
+            "conditions": "hold" if row["routh_hurwitz"] else "do not hold",
+            "swarm": "settles" if row["radius"] < 1.0 else "diverges",
         }
-        rows["gains", "", str(k)] = {**of, **texts, "gains": gains}
+        rows["gains", "", str(k)] = {**row, **texts, "gains": gains}
     return TrialTable.from_results(rows.items())
 
 
 def _orders(table: TrialTable) -> ResultRow:
-    """Compute what claims on orders need that is more than a statistic of two methods."""
+    """Compute the values of claims on orders that are not statistics of two methods."""
     evaluations = table.runs("exact", "SPSO")[0]["evaluations"]
     medians = {rho: np.median(table.values("exact", "SPSO", "excess", rho)) for rho in RHO_VALUES}
     ties = ", ".join(rho for rho, cost in medians.items() if cost < COST_TOLERANCE)
@@ -275,11 +275,11 @@ def _orders(table: TrialTable) -> ResultRow:
         }
         for rho in RHO_VALUES
     }
-    largest = {m: max(of_rho[m] for of_rho in errors.values()) for m in METHOD_NAMES}
+    largest = {m: max(by_method[m] for by_method in errors.values()) for m in METHOD_NAMES}
     ga = max(np.median(table.values("exact", "GA", "error", rho)) for rho in RHO_VALUES)
     direct = table.values("exact", "LS", "error").max()
     unseen = {m: table.runs("unseen noisy", m, "medians")[0]["largest"] for m in ("ELPIDSO", "LS")}
-    of_noise = unseen["ELPIDSO"] <= 1.05 * unseen["LS"]
+    is_noise = unseen["ELPIDSO"] <= 1.05 * unseen["LS"]
     return {
         "late": f"With {evaluations:,} SPSO too is at rounding at ρ = {ties}. " if ties else "",
         "best": sum(
@@ -287,7 +287,7 @@ def _orders(table: TrialTable) -> ResultRow:
         ),
         "largest_errors": ", ".join(f"{m} {error:.1e}" for m, error in largest.items()),
         "lead_of_ga": float(direct - ga),
-        "left": "What is left is the noise of the measured torque itself. " if of_noise else "",
+        "left": "The residual is the noise of the measured torque. " if is_noise else "",
         "all_below": sum(
             max(table.values("noisy", m, "excess", rho).mean() for m in SEARCH_NAMES) < 0.0
             for rho in RHO_VALUES
@@ -303,48 +303,49 @@ def _steps(table: TrialTable, average: str) -> str:
 
 
 def _evaluations_needed(table: TrialTable) -> ResultRow:
-    """Compute at how many levels of the cost ELPIDSO needs fewer evaluations than SPSO.
+    """Count the levels of the cost at which ELPIDSO needs fewer evaluations than SPSO.
 
-    Of the median curve on every trajectory; geometric mean over the trajectories.
+    Evaluations are those of the median curve of every trajectory, with their geometric mean.
     """
     x = trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
 
-    def needed(method: str, level: float) -> float:
+    def count_evaluations(method: str, level: float) -> float:
         curves = [
             np.median(table.values("exact", method, "curve", rho), axis=0) for rho in RHO_VALUES
         ]
         first = [x[np.argmax(c <= level)] if (c <= level).any() else x[-1] for c in curves]
         return float(np.exp(np.mean(np.log(first))))
 
-    ratios = [needed("ELPIDSO", level) / needed("SPSO", level) for level in COST_LEVELS]
+    counts = [[count_evaluations(m, level) for m in ("ELPIDSO", "SPSO")] for level in COST_LEVELS]
+    ratios = [pid / standard for pid, standard in counts]
     texts = (f"{r:.2g} at {level:g}" for r, level in zip(ratios, COST_LEVELS, strict=True))
     return {"faster_levels": sum(r < 1.0 for r in ratios), "level_ratios": ", ".join(texts)}
 
 
 def _eta(table: TrialTable) -> ResultRow:
-    """Count on how many rho both searches beat least squares on eta, or lose on the other three.
+    """Count the rho on which both searches are better than LS for eta, or worse for the others.
 
     Errors are medians of the runs on noisy torques.
     """
     nearer = lost = 0
     for rho in RHO_VALUES:
         least = np.abs(estimate(table, "noisy", rho, "LS") - model.TRUE_PARAMETERS)
-        estimates = (table.values("noisy", m, "parameters", rho) for m in ("GA", "SPSO"))
-        swarms = [np.median(np.abs(x - model.TRUE_PARAMETERS), axis=0) for x in estimates]
+        runs = (table.values("noisy", m, "parameters", rho) for m in ("GA", "SPSO"))
+        swarms = [np.median(np.abs(x - model.TRUE_PARAMETERS), axis=0) for x in runs]
         nearer += all(errors[3] < least[3] for errors in swarms)
         lost += all(errors[:3].max() > WORSE_RATIO * least[:3].max() for errors in swarms)
     return {"eta_nearer": nearer, "others_lost": lost}
 
 
 def _compute_model_facts() -> ResultRow:
-    """Compute what follows from the model and the gains alone."""
-    right, printed = model.identity_errors()
+    """Compute the values that depend on the model and the gains only."""
+    corrected, printed = model.identity_errors()
     tested = list(model.all_gains())
     stable = [s for s in tested if s["routh_hurwitz"]]
     cases = product(model.GAIN_SETS, model.INERTIA_WEIGHTS, model.PULL_VALUES)
     return {
         "lambda": float(np.abs(model.TRUE_PARAMETERS - model.PRINTED).max()),
-        "identity": right,
+        "identity": corrected,
         "printed_identity": printed,
         "radius": max(s["radius"] for s in stable),
         "stable": len(stable),

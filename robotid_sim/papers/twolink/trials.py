@@ -1,4 +1,4 @@
-"""The pieces of work of the reproduction, functions of what JSON can hold."""
+"""The trials of the reproduction, functions of JSON values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ from robotid_sim.papers.twolink.model import (
 from robotid_sim.streams import make_stream
 
 BOX_MINIMUM_NAME = "LS in the box"
-"""Name of the minimum within the search ranges, beside ``LS`` for that without them."""
+"""Name of the minimum within the search ranges; ``LS`` is the unconstrained one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +44,8 @@ class TorqueCriterion:
     .. math:: J(\lambda) = \frac{1}{N} \sum_i \|\tau_i - \hat\tau_i\|^2
         = J_\text{LS} + \|R\, (\lambda - \lambda_\text{LS})\|^2
 
-    with the triangular factor R of the regressor, divided by the root of N. The search is given the
-    second term only: on exact data the first is lost in rounding, and the minimum is the same.
+    with the triangular factor R of the regressor, divided by the root of N. The search minimizes
+    only the second term: with exact data the first is below rounding, and the minimum is the same.
     """
 
     factor: Float2D
@@ -57,21 +57,21 @@ class TorqueCriterion:
 
     @classmethod
     def from_run(cls, run: DrivenRun) -> Self:
-        """Return the criterion of a run of the arm, ``y = W @ lambda``."""
+        """Compute the criterion of a run of the arm, ``y = W @ lambda``."""
         W, y, samples = run.regressor(), run.target(), run.t.size
         Q, R = np.linalg.qr(W)
         estimate = np.linalg.solve(R, Q.T @ y)
-        # One step of refinement: what is left of the exact data is then rounding alone.
+        # One step of refinement reduces the residual of exact data to rounding.
         estimate += np.linalg.solve(R, Q.T @ (y - W @ estimate))
         residual = y - W @ estimate
         return cls(R / np.sqrt(samples), estimate, float(residual @ residual) / samples)
 
     def excess(self, X: Float2D) -> Float1D:
-        """Return J less its minimum of points, shape (m, 4) to (m,)."""
+        """Compute J minus its minimum for points, shape (m, 4) to (m,)."""
         return np.asarray((((X - self.least_squares) @ self.factor.T) ** 2).sum(axis=1))
 
     def minimize_in_box(self) -> Float1D:
-        """Return the minimum of J within the search ranges, shape (4,): bounded least squares."""
+        """Minimize J within the search ranges by bounded least squares, shape (4,)."""
         target = self.factor @ self.least_squares
         solution = lsq_linear(self.factor, target, bounds=(LOWER, UPPER), method="bvls", tol=1e-15)
         return np.asarray(solution.x)
@@ -86,23 +86,23 @@ class TorqueCriterion:
         return {name: self.row(x, float(excess)) for name, (x, excess) in minima.items()}
 
     def row(self, x: Float1D, excess: float) -> dict[str, Any]:
-        """Return the row of an estimate, shape (4,), whose J is so much above the minimum."""
-        off = np.abs(x - TRUE_PARAMETERS)
+        """List an estimate, shape (4,), and its errors, for an excess of J over the minimum."""
+        error = np.abs(x - TRUE_PARAMETERS)
         return {
             "parameters": x.tolist(),
             "excess": excess,
             "cost": self.floor + excess,
-            "error": float(off.max()),
-            "error_of_eta": float(off[3]),
-            "error_of_rest": float(off[:3].max()),
+            "error": float(error.max()),
+            "error_of_eta": float(error[3]),
+            "error_of_rest": float(error[:3].max()),
             "at_wall": 100.0 * float(x[3] == LOWER[3]),
             "relative": relative_parameter_error(x),
         }
 
 
-def relative_parameter_error(estimate: Float1D) -> float:
+def relative_parameter_error(parameters: Float1D) -> float:
     """Divide the norm of the error of an estimate by that of the true parameters."""
-    return float(np.linalg.norm(estimate - TRUE_PARAMETERS) / np.linalg.norm(TRUE_PARAMETERS))
+    return float(np.linalg.norm(parameters - TRUE_PARAMETERS) / np.linalg.norm(TRUE_PARAMETERS))
 
 
 def mean_squared_error(run: DrivenRun, parameters: Float1D) -> float:
@@ -122,22 +122,22 @@ def sum_torque_errors(run: DrivenRun, parameters: Float1D) -> Float1D:
 
 
 def relative_error(run: DrivenRun, parameters: Float1D) -> Float1D:
-    """Return the accumulated torque error over the accumulated torque of both joints, shape (2,).
+    """Compute the accumulated torque error over the accumulated torque of both joints, shape (2,).
 
-    The print of eq. (31) is lost and its words give no number: our reading of E_r is the sum of
-    absolute errors over that of absolute torques.
+    Eq. (31) is illegible, the text ambiguous; E_r is interpreted as the sum of absolute errors
+    over that of absolute torques.
     """
     return np.asarray(sum_torque_errors(run, parameters) / np.abs(run.tau).sum(axis=0))
 
 
 TORQUE_NOISE = 0.005
-"""Standard deviation of the noise of measured torques, share of their amplitude."""
+"""Standard deviation of the torque noise over the torque amplitude."""
 CHECKPOINT_COUNT = 80
-"""Points of a convergence curve."""
+"""Number of points of a convergence curve."""
 MAX_CURVE_SAMPLES = 250
-"""Most samples of a curve over time."""
+"""Largest number of samples of a curve over time."""
 POINTS, LATE = 40, 30
-"""Points of a curve of diversity, evenly over the budget, and where its last quarter begins."""
+"""Number of points of a diversity curve, and the first one of its last quarter."""
 
 
 def engine_run(rho: float, seed: int) -> dict[str, Any]:
@@ -159,12 +159,12 @@ def engine_run(rho: float, seed: int) -> dict[str, Any]:
 
 
 NOISY_STUDY = "noisy"
-"""The study whose torques are measured with noise in the engine; all others have exact data."""
+"""The study with noisy torques from the engine; all others have exact data."""
 
 
 @cache
 def criterion_of(study: str, rho: float, seed: int, engine: str) -> TorqueCriterion:
-    """Make the criterion of a study on one of the trajectories for the estimation."""
+    """Compute the criterion of a study on a trajectory of the estimation."""
     if study != NOISY_STUDY:
         return TorqueCriterion.from_run(integrate(FITTED)[FITTED.index(rho)])
     with use_engine(engine):
@@ -180,7 +180,7 @@ def solve_directly(study: str, rho: float, seed: int) -> dict[str, Any]:
 def check_in_engine(
     rho: float, estimates: Mapping[str, list[float]], seed: int
 ) -> dict[str, list[float]]:
-    """Return the relative errors of estimates' torques for a noisy run in the engine."""
+    """Compute the relative torque errors of estimates for a noisy run in the engine."""
     noisy = add_torque_noise(drive_in_engine(rho), rho, seed)
     return {
         method: relative_error(noisy, np.array(estimate)).tolist()
@@ -191,8 +191,8 @@ def check_in_engine(
 def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> dict[str, Any]:
     """Compare J of estimates with that of least squares for a noisy run in the engine.
 
-    Every estimate is a run with (J - J_LS) / J_LS. Least squares is solved afresh, and J is summed
-    sample by sample, so that nothing of the quadratic form that the searches minimize enters.
+    Every estimate is a run with (J - J_LS) / J_LS. Least squares is solved again, and J is summed
+    by sample, independent of the quadratic form of the searches.
     """
     noisy = add_torque_noise(drive_in_engine(rho), rho, seed)
     least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
@@ -201,7 +201,7 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
 
 
 def add_torque_noise(run: DrivenRun, rho: float, seed: int) -> DrivenRun:
-    """Return a run whose measured torques have the noise of `TORQUE_NOISE`."""
+    """Add noise of `TORQUE_NOISE` to the torques of a run."""
     rng = make_stream(seed, "twolink", "torque noise", f"rho {rho}")
     noise = rng.normal(0.0, TORQUE_NOISE * TORQUE_AMPLITUDE, run.tau.shape)
     return replace(run, tau=run.tau + noise)
@@ -210,9 +210,9 @@ def add_torque_noise(run: DrivenRun, rho: float, seed: int) -> DrivenRun:
 def search(
     study: str, method: str, rho: float, max_evals: int, seed: int, run: int
 ) -> dict[str, Any]:
-    """Search the parameters on one of the trajectories for the estimation.
+    """Search the parameters on a trajectory of the estimation.
 
-    The budget is no part of the stream: longer searches start as shorter ones do.
+    The random stream does not depend on the budget: longer searches start like shorter ones.
     """
     stream = [study, method, f"rho {rho}", f"run {run}"]
     goal = criterion_of(study, rho, seed, default_engine())
@@ -222,7 +222,7 @@ def search(
 def minimize_criterion(
     method: str, goal: TorqueCriterion, max_evals: int, seed: int, stream: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the parameters of a search with the curves of the cost and of the diversity."""
+    """Search the parameters, and record the curves of cost and diversity."""
     diversity: list[float] = []
     done = 0
 
@@ -246,29 +246,29 @@ def minimize_criterion(
 
 
 def checkpoints(max_evals: int) -> Float1D:
-    """Return the evaluations at which a convergence curve is kept, evenly in their logarithm."""
+    """Return logarithmically spaced evaluations for the points of a convergence curve."""
     return np.asarray(np.geomspace(40.0, max_evals, CHECKPOINT_COUNT))
 
 
 def best_at(history: Float2D, evaluations: Float1D) -> Float1D:
-    """Return the best cost at numbers of evaluations, of a history (nit, 2) of both."""
+    """Return the best cost at numbers of evaluations, from a history of both, shape (nit, 2)."""
     last = np.searchsorted(history[:, 0], evaluations, side="right") - 1
     return np.asarray(history[np.maximum(last, 0), 1])
 
 
 def spread_of(X: Float2D) -> float:
-    """Return the mean distance of points from their center, in boxes: the swarm's diversity."""
-    away = (X - X.mean(axis=0)) / (UPPER - LOWER)
-    return float(np.sqrt((away**2).sum(axis=1)).mean())
+    """Compute the diversity of a swarm: mean distance from its center, over the search ranges."""
+    distance = (X - X.mean(axis=0)) / (UPPER - LOWER)
+    return float(np.sqrt((distance**2).sum(axis=1)).mean())
 
 
 def estimate_by_differentiation(
     rho: float, noise: float, max_evals: int, seed: int, run: int
 ) -> dict[str, Any]:
-    """Estimate from noisy positions that are differentiated twice: least squares and ELPIDSO.
+    """Estimate from noisy positions after two differentiations, by least squares and ELPIDSO.
 
-    Both are given the same data, torques without noise; central differences, no filter. The noise
-    is the standard deviation of the positions [rad].
+    Both have the same data, with exact torques, central differences and no filter. `noise` is the
+    standard deviation of the positions [rad].
     """
     exact = integrate([rho])[0]
     stream = [f"{noise} rad", f"rho {rho}", f"draw {run}"]
@@ -291,7 +291,7 @@ class UnmutatedPidSwarm(PidSwarm):
 
 
 class DrawnVelocityPidSwarm(PidSwarm):
-    """ELPIDSO whose particles start with velocities drawn within their limit, not at rest."""
+    """ELPIDSO whose particles start with random velocities within their limit, not at rest."""
 
     def _first(self) -> Float2D:
         x = super()._first()
@@ -300,7 +300,7 @@ class DrawnVelocityPidSwarm(PidSwarm):
 
 
 class DrawnVelocitySwarm(LinearInertiaSwarm):
-    """SPSO whose particles start with drawn velocities too."""
+    """SPSO whose particles start with random velocities, too."""
 
     def _first(self) -> Float2D:
         x = super()._first()
@@ -309,12 +309,12 @@ class DrawnVelocitySwarm(LinearInertiaSwarm):
 
 
 def draw_velocities(swarm: Swarm, rng: np.random.Generator) -> None:
-    """Give the particles of a swarm velocities that are uniform within their limit."""
+    """Set uniformly distributed velocities of a swarm within their limit."""
     swarm.accelerate(swarm.limit * rng.uniform(-1.0, 1.0, swarm.x.shape))
 
 
 class RandomSearch(Population):
-    """Uniform points of the box: what guessing reaches."""
+    """Uniformly distributed points in the search ranges."""
 
     def _first(self) -> Float2D:
         return self.box.scatter(self.population, self.region, self.rng)
@@ -331,7 +331,7 @@ LOCAL_SEARCHES: Mapping[str, Callable[[], Optimizer]] = {
     "SPSO, drawn velocities": partial(DrawnVelocitySwarm, **SPSO),
     "random search": partial(RandomSearch, population=POPULATION_SIZE),
 }
-"""The searches that are made here, by their names on the page; the others are settings."""
+"""Searches of this module by their names on the page; the others are published settings."""
 VARIANT_NAMES = (
     "ELPIDSO",
     "without I, D",
@@ -342,7 +342,7 @@ VARIANT_NAMES = (
     "SPSO, drawn velocities",
     "random search",
 )
-"""What stands beside ELPIDSO as a whole."""
+"""ELPIDSO, its ablations and other searches."""
 
 
 def make_optimizer(method: str) -> Optimizer:
@@ -356,13 +356,13 @@ def make_optimizer(method: str) -> Optimizer:
 ADDED_LOADS = {"1 kg": (1.0, 0.0), "1 kg, 0.3 m below": (1.0, 0.3)}
 """Mass added at the end of the second link [kg], and its distance below that end [m]."""
 LOADED, LOAD_RHO = "ELPIDSO, median", 0.5
-"""What the page calls the searches, and rho of the trajectory [Hz]."""
+"""Name of the searches on the page, and rho of the trajectory [Hz]."""
 LINK_LENGTH = 1.0
 """Distance of that end from the second joint [m]."""
 
 
 def add_point_mass(mass: float, below: float) -> Float1D:
-    """Return lambda of the arm with a point mass more at its end, shape (4,) [kg m^2]."""
+    """Compute lambda of the arm with an additional point mass at its end, shape (4,) [kg m^2]."""
     l1 = PRINTED_ARM.l1
     square = mass * (LINK_LENGTH**2 + below**2)
     added = (square + mass * l1**2, square, mass * l1 * LINK_LENGTH, mass * l1 * below)
@@ -370,18 +370,18 @@ def add_point_mass(mass: float, below: float) -> Float1D:
 
 
 def drive_loaded(load: str) -> DrivenRun:
-    """Drive the arm with another payload in the engine, without noise."""
+    """Drive the arm with an additional payload in the engine, without noise."""
     mass, below = ADDED_LOADS[load]
     return drive_in_engine(LOAD_RHO, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
 
 
 def make_loaded_criterion(load: str, seed: int) -> TorqueCriterion:
-    """Make the criterion of torques with noise of the arm with another payload."""
+    """Compute the criterion of noisy torques of the arm with an additional payload."""
     return TorqueCriterion.from_run(add_torque_noise(drive_loaded(load), LOAD_RHO, seed))
 
 
 def identify_load(load: str, seed: int, runs: int, max_evals: int) -> dict[str, Any]:
-    """Change the payload in the engine, and identify the arm again from torques with noise."""
+    """Change the payload in the engine, and identify the arm again from noisy torques."""
     true = add_point_mass(*ADDED_LOADS[load])
     goal = make_loaded_criterion(load, seed)
     stream = ["payload", "ELPIDSO", load]
@@ -400,6 +400,6 @@ def identify_load(load: str, seed: int, runs: int, max_evals: int) -> dict[str, 
 
 
 def score_load(row: Mapping[str, Any], true: Float1D) -> dict[str, Any]:
-    """Give a row the norm of its error over that of the true parameters, shape (4,) [%]."""
-    (off,) = np.linalg.norm(np.array([row["parameters"]]) - true, axis=1)
-    return {**row, "error": float(100.0 * (off / np.linalg.norm(true)))}
+    """Add the norm of the error of a row over that of the true parameters, shape (4,) [%]."""
+    (error,) = np.linalg.norm(np.array([row["parameters"]]) - true, axis=1)
+    return {**row, "error": float(100.0 * (error / np.linalg.norm(true)))}
