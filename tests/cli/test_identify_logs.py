@@ -166,7 +166,7 @@ def test_logs_that_do_not_fit_together_are_one_line(refused, folder, tmp_path):
 
 def test_blocks_too_short_to_predict_are_refused_before_any_work(refused, folder, tmp_path):
     words = ("-o", tmp_path / "e.json", "--hold-out", "blocks:20")
-    assert "held out are 1.1 s of a log of 22 s; a prediction needs 2.5 s" in refused(
+    assert "the held-out part is 1.1 s of 22 s; it must have at least 2.5 s" in refused(
         "identify", ARM, folder / "log1.h5", *words
     )
 
@@ -186,9 +186,9 @@ def test_the_same_samples_twice_are_refused(refused, folder, tmp_path, words):
 def made(ran, short, tmp_path_factory):
     """An estimate with draws."""
     folder = tmp_path_factory.mktemp("draws")
-    draws = ("--draws", 12, folder / "draws")
+    draws = ("--posterior-samples", 12, folder / "draws")
     done = ran("identify", ARM, short.log, "-o", folder / "e.json", *draws)
-    assert "12 robots, draw_01.urdf on, are written in" in done.text
+    assert "12 robots, sample_01.urdf on, are written in" in done.text
     return folder
 
 
@@ -222,8 +222,8 @@ def test_without_draws_or_held_out_data_there_is_no_band(robotid, ran, short, ma
 
 def test_draws_are_not_put_among_others(refused, short, made, tmp_path):
     out = tmp_path / "e.json"
-    words = ("identify", ARM, short.log, "-o", out, "--draws", 5, made / "draws")
-    assert "has other draws, such as draw_06.urdf" in refused(*words)
+    words = ("identify", ARM, short.log, "-o", out, "--posterior-samples", 5, made / "draws")
+    assert "has other posterior samples, such as sample_06.urdf" in refused(*words)
     assert not out.exists()
 
 
@@ -390,7 +390,7 @@ def test_an_import_says_so(whole, tmp_path, value) -> None:
 
 
 def test_no_torque_at_all_is_refused(whole) -> None:
-    with pytest.raises(LogError, match=r"measured torque of joint_1, joint_2, .* is the same"):
+    with pytest.raises(LogError, match=r"measured torque of joint_1, joint_2, .* is constant"):
         without(whole.log, *range(6)).require_torques()
 
 

@@ -120,10 +120,10 @@ def test_the_page_puts_verdicts_first(ran, papers) -> None:
         "Confirmed",
         "Not confirmed",
         "Draws",
-        "What the paper does not say",
+        "Missing information in the paper",
         "Reproduce",
     ]
-    first = [cell.text_content() for cell in tree.cssselect("#what-holds tbody td")]
+    first = [cell.text_content() for cell in tree.cssselect("#confirmed tbody td")]
     assert first[:3] == ["The mean is 7.16.", "drawn around 7", "7.16"]
     assert first[4:] == ["6.5 … 9.5: met"]
 
