@@ -46,7 +46,7 @@ def identify(
     """
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.pipeline.build_robot import build_nominal_of_log
-    from robotid_sim.pipeline.export import folder_of_draws, write_draws
+    from robotid_sim.pipeline.export import list_sample_files, write_samples
     from robotid_sim.pipeline.fit_plan import build_fit
     from robotid_sim.pipeline.identification import table_beside
     from robotid_sim.report.identification_report import identify_details, identify_text
@@ -57,11 +57,7 @@ def identify(
     model, plan = rid.build_robot(robot, study.robot), build_fit(study)
     data = rid.read_logs(log, model, mapping)
     of_file = hold_out is not None and Path(hold_out).exists()
-    files = (
-        []
-        if posterior_samples is None
-        else folder_of_draws(posterior_samples[1], posterior_samples[0])
-    )
+    files = list_sample_files(*posterior_samples) if posterior_samples else []
     with output.progress_line() as progress:
         fit = rid.identify(
             data,
@@ -74,9 +70,9 @@ def identify(
             rng=study.seed,
             progress=progress,
         )
-        robots = fit.draw_robots(len(files), study.seed, progress=progress) if files else []
+        robots = fit.sample_robots(len(files), study.seed, progress=progress) if files else []
     written = fit.write_files(out, table, urdf, meshes=meshes, require_robot=True)
-    write_draws(robots, files, meshes)
+    write_samples(robots, files, meshes)
     assessment = rid.assess(fit, data)
     if report is not None:
         written.append(assessment.report(report, replay=not no_replay, recipe=recipe(study)))

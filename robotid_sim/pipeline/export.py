@@ -111,21 +111,21 @@ def export(
     return files, (*notes, *list_urdf_losses(robot))
 
 
-MAX_DRAWS = 10_000
+MAX_SAMPLES = 10_000
 """Largest number of posterior samples."""
 
 SAMPLE_FILE_PATTERN = "sample_*.urdf"
 
 
-def folder_of_draws(folder: Path, count: int) -> list[Path]:
+def list_sample_files(count: int, folder: Path) -> list[Path]:
     """Make the folder of posterior samples and return their files.
 
     Raises `OptionError` for a wrong number, `FileFormatError` if the folder cannot be written or
     has other samples.
     """
-    if not 1 <= count <= MAX_DRAWS:
-        raise OptionError(f"the number of posterior samples must be 1 to {MAX_DRAWS}, got {count}")
-    make_folder(folder, "--draws")
+    if not 1 <= count <= MAX_SAMPLES:
+        raise OptionError(f"the number of posterior samples must be 1 to {MAX_SAMPLES}, got {count}")
+    make_folder(folder, "--posterior-samples")
     digits = max(2, len(str(count)))
     files = [folder / f"sample_{k:0{digits}d}.urdf" for k in range(1, count + 1)]
     if others := sorted(set(folder.glob(SAMPLE_FILE_PATTERN)) - set(files)):
@@ -136,7 +136,7 @@ def folder_of_draws(folder: Path, count: int) -> list[Path]:
     return files
 
 
-def write_draws(robots: Sequence[Robot], files: Sequence[Path], meshes: MeshMode) -> None:
+def write_samples(robots: Sequence[Robot], files: Sequence[Path], meshes: MeshMode) -> None:
     """Write posterior samples as URDF."""
     for robot, file in zip(robots, files, strict=True):
         write_urdf(robot, file, meshes=meshes)

@@ -132,7 +132,12 @@ class HeldOutPrediction:
         return {"what": self.what, **self.prediction.content()}
 
 
-@old_members(doubt="warning", lift="consistent_robot", plain="problem_without_terms")
+@old_members(
+    doubt="warning",
+    lift="consistent_robot",
+    plain="problem_without_terms",
+    draw_robots="sample_robots",
+)
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Identification:
@@ -229,7 +234,7 @@ class Identification:
         return row_blocks_of(self.problem, block_of(estimate)) * self.problem.dof
 
     @one_blas_thread()
-    def draw_robots(
+    def sample_robots(
         self, count: int, rng: int | np.random.Generator = 0, *, progress: Progress = silent
     ) -> list[Robot]:
         """Draw posterior samples of the robot; see `estimation.consistent`.
