@@ -680,15 +680,15 @@ def test_errors_of_the_torque_constants_widen_the_load(robotid, two_logs):
     words = ("payload", ARM, bare, loaded, "--config", config, "--json")
     narrow, wide = (
         robotid(*words, *more).content["parameters_std"]["mxL"]
-        for more in ((), ("--torque-gain-std", 0.05))
+        for more in ((), ("--drive-gain-std", 0.05))
     )
     assert wide > 2.0 * narrow
 
 
 def test_known_load_and_errors_of_the_torque_constants_exclude_one_another(refused, two_logs):
     config, bare, loaded, _ = two_logs
-    words = ("--load", LOAD, "--torque-gain-std", 0.05, "--config", config)
-    assert "leave --torque-gain-std out" in refused("payload", ARM, bare, loaded, *words)
+    words = ("--load", LOAD, "--drive-gain-std", 0.05, "--config", config)
+    assert "leave --drive-gain-std out" in refused("payload", ARM, bare, loaded, *words)
 
 
 @pytest.mark.slow

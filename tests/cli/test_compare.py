@@ -70,7 +70,7 @@ def test_a_changed_friction_is_named(robotid, files, monkeypatch) -> None:
     text = done.text
     assert "they differ in 2 of 3 pairs. one.json and stiff.json: Fc2 by " in text
     assert "two.json and stiff.json: Fc2 by " in text
-    assert "--torque-gain-std" in text
+    assert "--drive-gain-std" in text
 
 
 def test_the_table_of_one_pair_fits_the_terminal(ran, files, monkeypatch) -> None:

@@ -166,7 +166,7 @@ def test_logs_that_do_not_fit_together_are_one_line(refused, folder, tmp_path):
 
 def test_blocks_too_short_to_predict_are_refused_before_any_work(refused, folder, tmp_path):
     words = ("-o", tmp_path / "e.json", "--hold-out", "blocks:20")
-    assert "held out are 1.1 s of a log of 22 s; a prediction needs 2.5 s" in refused(
+    assert "the held-out part is 1.1 s of 22 s; it must have at least 2.5 s" in refused(
         "identify", ARM, folder / "log1.h5", *words
     )
 
@@ -188,7 +188,7 @@ def made(ran, short, tmp_path_factory):
     folder = tmp_path_factory.mktemp("draws")
     draws = ("--draws", 12, folder / "draws")
     done = ran("identify", ARM, short.log, "-o", folder / "e.json", *draws)
-    assert "12 robots, draw_01.urdf on, are written in" in done.text
+    assert "12 robots, sample_01.urdf on, are written in" in done.text
     return folder
 
 
@@ -223,7 +223,7 @@ def test_without_draws_or_held_out_data_there_is_no_band(robotid, ran, short, ma
 def test_draws_are_not_put_among_others(refused, short, made, tmp_path):
     out = tmp_path / "e.json"
     words = ("identify", ARM, short.log, "-o", out, "--draws", 5, made / "draws")
-    assert "has other draws, such as draw_06.urdf" in refused(*words)
+    assert "has other posterior samples, such as sample_06.urdf" in refused(*words)
     assert not out.exists()
 
 

@@ -55,7 +55,7 @@ BAD = {
     ],
     "trajectory": [("none.json", "none.json"), ("e.json", "e.json")],
     "terms": [("coging", "unknown term 'coging' (did you mean 'cogging'?)")],
-    "drive_gain_std": [("-0.1", "--torque-gain-std"), ("nan", "--torque-gain-std")],
+    "drive_gain_std": [("-0.1", "--drive-gain-std"), ("nan", "--drive-gain-std")],
     "family": [("fourrier", "unknown excitation family 'fourrier' (did you mean 'fourier'?)")],
     "criterion": [("d-optimal", "unknown criterion 'd-optimal' (did you mean 'd-optimality'?)")],
     "solver": [("sqslp", "unknown solver 'sqslp' (did you mean 'slsqp'?)")],
@@ -113,8 +113,8 @@ BAD = {
         ),
     ],
     "hold_out": [
-        ("first:3%", "'first:3%' does not say what to hold out; give last:30%, blocks:4 or a log"),
-        ("last:95%", "up to 90 % of a log"),
+        ("first:3%", "unknown hold-out 'first:3%'; give last:30%, blocks:4 or a log"),
+        ("last:95%", "hold out at most 90 % of a log"),
         ("blocks:1", "2 to 20 blocks"),
         ("2r.urdf", "2r.urdf: its lines are no table"),
     ],
@@ -192,7 +192,7 @@ COMBINED = {
     "view 2r.urdf --log l.h5 --result out --record new.png": "give one of --trajectory, --log",
     "view 2r.urdf --log l.h5 --log l.h5 --record new.png" + 4 * " --log l.h5": "at most 5 motions",
     "view 2r.urdf --task joint-step --record new.png": "--task acts only with --result",
-    "view study --task joint-step --record new.png": "which study does not hold; give the ROBOT",
+    "view study --task joint-step --record new.png": "which is not in study; give the ROBOT",
     "view study --result study --task joint-step --record new.png": "give the ROBOT of the study",
     "view 2r.urdf --result study --task joint-step --log l.h5": "--log has no effect with --task",
     "view 2r.urdf --result study --task joint-step --trajectory t.json": "no effect with --task",
@@ -242,7 +242,7 @@ COMBINED = {
     "campaign run encoder": "campaign run needs a folder for its trials; give --out FOLDER",
     "campaign run": "campaign run needs a plan",
     "campaign status": "campaign status needs the folder of a campaign",
-    "campaign status study": "study holds no campaign",
+    "campaign status study": "study has no campaign",
     "campaign summary study --quick": "--quick acts only with run; leave it out",
     "campaign status study --out out": "--out acts only with run or export; leave it out",
     "campaign export study -o t.txt": "campaign export writes .csv or .parquet; give it with --out",
@@ -501,7 +501,6 @@ def test_a_plan_looks_at_its_folder(robotid, tmp_path) -> None:
 
 def test_a_harmonic_has_two_samples_at_least(told, robotid, tmp_path) -> None:
     said = told("[design]\nperiod = 2.5\nharmonics = 50\n[experiment]\nrate = 40.0\n")
-    assert "design.harmonics is 50, but a period of 2.5 s at 40 Hz" in said
-    assert "fewer than 50" in said
+    assert "design.harmonics is 50; it must be less than 50 for 2.5 s at 40 Hz" in said
     words = ("-o", tmp_path / "t.json", "--config", tmp_path / "c.toml")
     assert robotid("design", ARM, *words).err == said

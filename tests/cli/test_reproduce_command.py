@@ -120,10 +120,10 @@ def test_the_page_puts_verdicts_first(ran, papers) -> None:
         "Confirmed",
         "Not confirmed",
         "Draws",
-        "What the paper does not say",
+        "Missing information in the paper",
         "Reproduce",
     ]
-    first = [cell.text_content() for cell in tree.cssselect("#what-holds tbody td")]
+    first = [cell.text_content() for cell in tree.cssselect("#confirmed tbody td")]
     assert first[:3] == ["The mean is 7.16.", "drawn around 7", "7.16"]
     assert first[4:] == ["6.5 … 9.5: met"]
 
@@ -157,7 +157,7 @@ def test_all_papers_end_in_one_page(robotid, papers) -> None:
     links = [a.get("href") for a in tree.cssselect("section a")]
     assert links == ["dice-good/report.html", "dice-bad/report.html"]
     assert all((out / link).is_file() for link in links)
-    rows = tree.cssselect("#what-does-not-hold tbody tr")
+    rows = tree.cssselect("#not-confirmed tbody tr")
     assert [row[0].text_content() for row in rows] == ["dice-good", "dice-bad", "dice-bad"]
     assert "Of 4 claims of 2 papers, 1 are reproduced" in tree.cssselect(".finding")[0].text
 
