@@ -12,6 +12,11 @@ __all__ = list(_PLACES)
 
 def __getattr__(name):
     """Import what the stub beside this module names when it is first used."""
+    from robotid_sim.renamed import RENAMED_FUNCTIONS, warn_of_name
+
+    if name in RENAMED_FUNCTIONS:
+        warn_of_name(name, RENAMED_FUNCTIONS[name])
+        return __getattr__(RENAMED_FUNCTIONS[name])
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = globals()[name] = getattr(import_module(_PLACES[name], __name__), name)

@@ -10,7 +10,7 @@ from typing_extensions import TypeAliasType
 
 from robotid_sim.errors import ShapeError
 
-# Aliases with a name: `help` shows it, and not what it stands for.
+# Named aliases, which `help` shows in place of the array type.
 ArrayLike = TypeAliasType("ArrayLike", npt.ArrayLike)
 Float = TypeAliasType("Float", NDArray[np.floating[Any]])
 Float1D = TypeAliasType("Float1D", NDArray[np.floating[Any]])
@@ -25,7 +25,7 @@ MotionArrays = tuple[Float2D, Float2D, Float2D]
 
 
 PART = 2048
-"""Samples of a long signal that are worked on at a time, so that they stay in the cache."""
+"""Samples of a long signal that are processed at a time, to stay in the cache."""
 
 
 def parts_of(x: Float) -> Iterator[Float]:
@@ -37,8 +37,8 @@ def parts_of(x: Float) -> Iterator[Float]:
 def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Float:
     """Return `value` as a read-only, finite float64 array of the given shape.
 
-    It is copied, unless it is such an array already and nobody else's view. None in the shape
-    accepts any length along that axis; the name is what messages call the array. Raises
+    It is copied, unless it is such an array already and not a view. None in the shape
+    accepts any length along that axis; `name` names the array in messages. Raises
     `ShapeError` if the shape differs or an entry is not a finite number.
     """
     if value is None or isinstance(value, str):
@@ -63,7 +63,7 @@ def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Flo
 def freeze(
     value: object, shape: Sequence[int | None], *names: str, what: str = "", optional: bool = False
 ) -> None:
-    """Turn fields of a frozen dataclass into arrays as `readonly` makes them, all of one shape.
+    """Convert fields of a frozen dataclass to arrays by `readonly`, all of one shape.
 
     To be called in ``__post_init__``. In `shape`, None accepts any length along that axis; messages
     put `what` before a name. With `optional` a field may be None. Raises `ShapeError` if a shape

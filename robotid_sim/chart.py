@@ -1,4 +1,4 @@
-"""What a figure shows, apart from how it is drawn: marks in panels, in named colors.
+"""Content of a figure, independent of its drawing: marks in panels, in named colors.
 
 A chart is drawn by matplotlib for files and paper, by plotly on a page, and written as a table; all
 three take the same numbers from here.
@@ -83,10 +83,10 @@ Mark = Curve | Points | Band
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What an axis of time says of a motion: its time is ``origin + unit * x`` [s]."""
+    """Link of a time axis to a motion, whose time is ``origin + unit * x`` [s]."""
 
     motion: str = ""
-    """Name of the motion in the replay of a page; empty for one that is not there."""
+    """Name of the motion in the replay of a page; empty for none."""
     origin: float = 0.0
     """[s]."""
     unit: float = 1.0
@@ -130,7 +130,7 @@ class Matrix:
     colors: tuple[str, ...] = ("nominal", "identified")
     """Roles of these; of one alone, the first color is that of the paper."""
     texts: tuple[tuple[str, ...], ...] = ()
-    """What stands in the cells, for a heat map of few of them."""
+    """Texts of the cells, for a small heat map."""
 
     def __post_init__(self) -> None:
         for color in self.colors:
@@ -168,7 +168,7 @@ class Chart:
     """Stem of its files."""
     title: str
     caption: str
-    """What is seen and how to read it; one or two sentences."""
+    """Content of the figure and how to read it; one or two sentences."""
     panels: tuple[Panel | Matrix | Space, ...]
     columns: int = 1
     column_shares: tuple[float, ...] = ()
@@ -209,7 +209,7 @@ class Chart:
 
 
 def csv_text(chart: Chart) -> str:
-    """Return the data of a chart as tidy CSV: one point a row, with the names of all it belongs to.
+    """Return the data of a chart as tidy CSV: one row per point, with panel and series.
 
     Columns are panel, series, quantity, x under its own name (``x`` beside ``x_quantity`` where
     panels differ in it) and value; ``upper`` of a band and ``half_width`` of bars where there are
@@ -275,7 +275,7 @@ def tidy_parts(panels: Sequence[Any]) -> tuple[tuple[str, ...], list[tuple[tuple
 
 
 def _more(mark: Mark, name: str) -> Float1D | None:
-    """Return what a mark has beside its y: the upper end of a band, or bars."""
+    """Return the second channel of a mark: the upper end of a band, or error bars."""
     if name == "upper":
         return mark.upper if isinstance(mark, Band) else None
     return mark.x_error if isinstance(mark, Points) else None

@@ -17,8 +17,8 @@ from numba.core.typing.templates import signature
 
 F = TypeVar("F", bound=Callable[..., object])
 
-# To return an array Numba calls this function of Python, where a signal would be handled whose
-# exception Numba drops. A cache in C answers without a step of Python.
+# To return an array Numba calls this Python function, in which a signal handler may raise an
+# exception that Numba drops. A cache in C returns without executing Python code.
 _unpickle = serialize._numba_unpickle  # noqa: SLF001 - Numba has no other place
 if not hasattr(_unpickle, "cache_info"):
     serialize._numba_unpickle = lru_cache(maxsize=None)(_unpickle)  # noqa: SLF001 - the same
@@ -30,14 +30,14 @@ STAMP_ATTRIBUTE = "_source_stamp"
 """Where numba keeps the stamp of a cache."""
 
 MIN_SAMPLES_PER_THREAD = 2000
-"""Samples below which a batch is not worth a thread of its own."""
+"""Smallest batch for a separate thread."""
 
 
 def jit(function: F) -> F:
     """Compile `function` in nopython mode; cache on disk if possible.
 
     No fastmath: the same input gives the same bits. Kernels run without the interpreter lock. Those
-    that call one another belong in one file, for the cache does not see edits in a callee
+    that call one another belong in one file, because the cache does not notice edits of a callee
     elsewhere; or see `jit_calling`.
     """
     try:
@@ -57,16 +57,16 @@ def jit_calling(*modules: ModuleType | Path) -> Callable[[F], F]:
     sources = [Path(str(file)).read_bytes() for file in files]
     digest = hashlib.sha256(b"".join(sources)).hexdigest()
 
-    def compiled(function: F) -> F:
+    def compile_kernel(function: F) -> F:
         kernel = jit(function)
         index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-        held = getattr(index, "__dict__", {})
-        if STAMP_ATTRIBUTE not in held:
+        attributes = getattr(index, "__dict__", {})
+        if STAMP_ATTRIBUTE not in attributes:
             return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
-        held[STAMP_ATTRIBUTE] = (held[STAMP_ATTRIBUTE], digest)
+        attributes[STAMP_ATTRIBUTE] = (attributes[STAMP_ATTRIBUTE], digest)
         return kernel
 
-    return compiled
+    return compile_kernel
 
 
 def c_functions(library: Path) -> Callable[..., Any]:
@@ -81,14 +81,14 @@ def c_functions(library: Path) -> Callable[..., Any]:
 
 
 def run_in_threads(kernel: Callable[[slice], None], samples: int) -> None:
-    """Run a kernel on disjoint parts of a batch of independent samples, one thread a core.
+    """Run a kernel on disjoint parts of a batch of independent samples, one thread per core.
 
     Every sample is computed alone, so the bits do not depend on the number of threads.
 
     `kernel` takes the slice of the samples to work on.
     """
     count = samples // MIN_SAMPLES_PER_THREAD
-    if count > 1:  # to ask for the cores costs more than a small batch
+    if count > 1:  # querying the cores costs more than a small batch
         count = min(os.cpu_count() or 1, count)
     if count <= 1:
         kernel(slice(0, samples))

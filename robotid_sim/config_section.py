@@ -1,4 +1,4 @@
-"""Tables of a configuration file: an unknown key, a number that cannot be meant, a doubled name."""
+"""Tables of a configuration file, with checks of keys, numbers and duplicate names."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ class ConfigSection(BaseModel):
     def _require_sensible(cls, value: Any, place: Place) -> Any:
         kinds = set(_leaves(cls.model_fields[str(place.field_name)].annotation))
         if any(issubclass(kind, BaseModel) for kind in kinds):
-            return value  # it looks at its values itself
+            return value  # it checks its values itself
         numeric = kinds <= {int, float, str, type(None)}
         for part in _values(value):
             if isinstance(part, bool) and numeric:

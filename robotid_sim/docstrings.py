@@ -1,6 +1,6 @@
-"""What docstrings say of classes and their fields, as plain text and in ``help``.
+"""Docstrings of classes and their fields, as plain text and in ``help``.
 
-Fields are documented by the string below each (PEP 258), which Python throws away.
+Fields are documented by the string below each (PEP 258), which Python discards.
 `document_attributes`
 makes ``help``, `inspect.getdoc` and ``?`` of IPython show them; sources are read when one asks.
 """
@@ -22,7 +22,7 @@ LATER_SECTIONS = ("Methods", "See Also", "Notes", "Warnings", "References", "Exa
 """Sections of a class docstring that stand behind the attributes, by numpydoc."""
 
 FOREIGN_PACKAGES = sys.stdlib_module_names | {"pydantic"}
-"""Packages whose classes have attributes that are no matter of a value."""
+"""Packages whose attributes are not documented as attributes of a value."""
 
 
 def document_attributes(cls: T) -> T:

@@ -6,9 +6,9 @@ from difflib import get_close_matches
 from typing import Self
 
 
-def suggestion(name: object, known: Iterable[str]) -> str:
-    """Return a question in brackets for the known name that a wrong one may mean, if any does."""
-    close = get_close_matches(str(name).lower(), [str(word) for word in known], n=1)
+def suggestion(name: object, names: Iterable[str]) -> str:
+    """Return a question in brackets with the known name nearest to a wrong one, if any."""
+    close = get_close_matches(str(name).lower(), [str(word) for word in names], n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
@@ -37,9 +37,9 @@ class UnknownNameError(RobotIdError, LookupError):
     """A name is in no registry, catalog or robot; the text lists the known ones."""
 
     @classmethod
-    def from_names(cls, noun: str, name: str, known: Iterable[str]) -> Self:
+    def from_names(cls, noun: str, name: str, candidates: Iterable[str]) -> Self:
         """Return the error for a name of some kind (noun), with the nearest of the known ones."""
-        names = list(known)
+        names = list(candidates)
         return cls(f"unknown {noun} '{name}'{suggestion(name, names)}; known: {', '.join(names)}")
 
 
@@ -54,8 +54,10 @@ class ArgumentTypeError(RobotIdError, TypeError):
 def require_type(value: object, kind: type, name: str, remedy: str) -> None:
     """Raise `ArgumentTypeError` for a value of another type; the message ends with the remedy."""
     if not isinstance(value, kind):
-        given = type(value).__name__
-        raise ArgumentTypeError(f"{name} is of type {given}, expected {kind.__name__}: {remedy}")
+        type_name = type(value).__name__
+        raise ArgumentTypeError(
+            f"{name} is of type {type_name}, expected {kind.__name__}: {remedy}"
+        )
 
 
 class PathError(OptionError):
@@ -87,7 +89,7 @@ class MissingExtraError(RobotIdError, ImportError):
 
     @classmethod
     def from_extra(cls, need: str, extra: str) -> Self:
-        """Return the error for what an extra provides; the need is a sentence without its end."""
+        """Return the error for a missing extra; `need` is a sentence without its end."""
         return cls(f"{need}: {install_command(extra)}")
 
 
@@ -101,7 +103,7 @@ def require_extra(need: str, extra: str) -> Iterator[None]:
 
 
 class ControllerError(RobotIdError, ValueError):
-    """A controller returned something that is no torque; the text names it, time and joint.
+    """A controller returned something that is not a torque; the text names it, time and joint.
 
     Attributes
     ----------
@@ -113,7 +115,7 @@ class ControllerError(RobotIdError, ValueError):
 
 
 class SimulationDiverged(RobotIdError, ArithmeticError):
-    """The simulated robot left the range of numbers that make sense.
+    """The simulation diverged.
 
     Attributes
     ----------
@@ -136,4 +138,4 @@ class SimulationDiverged(RobotIdError, ArithmeticError):
 
 
 class PluginError(RobotIdError, ValueError):
-    """A user's own part cannot be imported, shadows a name, or lacks the contract."""
+    """A user's own part cannot be imported, shadows a name, or does not implement the contract."""

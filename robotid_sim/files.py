@@ -19,15 +19,15 @@ MAX_DIGITS = 40
 """Most digits of a whole number in a file: seeds have that many."""
 
 FILE_SPACE = 64e6
-"""Free space that a command needs which writes files: a page, or a log of minutes [bytes]."""
+"""Free space needed for writing files: a page, or a log of minutes [bytes]."""
 
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Give a temporary path in the same folder; rename it to `path` when the block succeeds.
 
-    A link is replaced, not what it leads to. Raises `FileFormatError` if something else than a file
-    is there, or the folder does not exist or cannot be written.
+    A link itself is replaced, not its target. Raises `FileFormatError` if something else than a
+    file is there, or the folder does not exist or cannot be written.
     """
     target = Path(path)
     require_output(target)
@@ -57,7 +57,7 @@ def require_output(path: Path, *, folder: bool = False) -> None:
     """Raise `FileFormatError` if something is at a path that no file, or `folder`, may replace."""
     try:
         mode = path.stat().st_mode
-    except (OSError, ValueError):  # nothing is there, or whoever writes says why
+    except (OSError, ValueError):  # nothing is there, or the writer raises the error
         return
     if S_ISDIR(mode) and not folder:
         raise FileFormatError(f"cannot write {path}: it is a folder; choose another name")
@@ -68,7 +68,7 @@ def require_output(path: Path, *, folder: bool = False) -> None:
 
 
 def require_writable(path: str | Path) -> None:
-    """Raise unless a file can be written at `path`; to be asked before work that takes long.
+    """Raise unless a file can be written at `path`; to be called before long work.
 
     Raises `FileFormatError` if the folder does not exist, cannot be written, or has too little
     space.
@@ -99,16 +99,16 @@ def require_distinct(outputs: Iterable[str | Path], inputs: Iterable[str | Path]
 
     Raises `OptionError` if one file would destroy another.
     """
-    taken = {_identity(path): "is read by this command" for path in inputs}
+    roles = {_identity(path): "is read by this command" for path in inputs}
     for path in outputs:
-        reason = taken.setdefault(_identity(path), "")
+        reason = roles.setdefault(_identity(path), "")
         if reason:
             raise OptionError(f"cannot write {path}: it {reason}; give the output another name")
-        taken[_identity(path)] = "is written twice by this command"
+        roles[_identity(path)] = "is written twice by this command"
 
 
 def _identity(path: str | Path) -> object:
-    """Return what two names of one file have in common."""
+    """Identify a file, however it is named."""
     try:
         state = Path(path).stat()
     except OSError:
@@ -117,7 +117,7 @@ def _identity(path: str | Path) -> object:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write UTF-8 text atomically; lone surrogates, which UTF-8 lacks, become escapes."""
+    """Write UTF-8 text atomically; lone surrogates become escapes."""
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
@@ -166,7 +166,7 @@ def check_schema(tag: object, kind: str, version: int, where: str | Path) -> int
     if len(parts) != 3 or parts[0] != "robotid" or parts[1] != kind or not parts[2].isdecimal():
         raise FileFormatError(
             f"{where}: schema is '{tag}', expected '{schema_tag(kind, version)}'; "
-            f"this is no {kind} file of robotid"
+            f"this is not a robotid {kind} file"
         )
     number = int(parts[2])
     if number < 1:
@@ -201,9 +201,9 @@ def read_json(
     except FileFormatError:
         raise
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{file} is no {kind} file: {error}") from error
+        raise FileFormatError(f"{file} is not a {kind} file: {error}") from error
     if not isinstance(content, dict):
-        raise FileFormatError(f"{file} is no {kind} file: it holds no JSON object")
+        raise FileFormatError(f"{file} is not a {kind} file: it holds no JSON object")
     number = check_schema(content.pop("schema", None), kind, version, path)
     for step in range(number, version):
         content = (upgrades or {})[step](content)

@@ -1,4 +1,4 @@
-"""Reading files that others wrote: regular files of bounded size, and of others only what they own.
+"""Reading files of others: regular files of bounded size, and only files that they own.
 
 What stands in a file is data. A name in it leads to another file only below its own folder, or
 below what the user has named; and nothing is unpacked that is far larger than its file.
@@ -106,9 +106,9 @@ def read_file(path: str | Path, largest: float = MAX_TEXT_SIZE) -> bytes:
 
 
 def read_toml(path: str | Path, what: str) -> dict[str, Any]:
-    """Read a TOML file, which messages call `what`.
+    """Read a TOML file, called `what` in messages.
 
-    Raises `FileFormatError` if it cannot be read, is no TOML, or too large, deep or wide for what
+    Raises `FileFormatError` if it cannot be read, is not TOML, or too large, deep or wide for what
     such files hold.
     """
     try:
@@ -133,12 +133,12 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
 
 def _values(content: Any) -> Iterator[tuple[int, Any]]:
     """Yield all values in tables and lists, each with its depth."""
-    left = [(0, content)]
-    while left:
-        depth, value = left.pop()
+    pending = [(0, content)]
+    while pending:
+        depth, value = pending.pop()
         yield depth, value
         parts = value.values() if isinstance(value, dict) else value
-        left += [(depth + 1, part) for part in parts] if isinstance(value, dict | list) else []
+        pending += [(depth + 1, part) for part in parts] if isinstance(value, dict | list) else []
 
 
 def estimate_unpacked_size(path: Path) -> int:
@@ -168,7 +168,7 @@ def real_path(path: Path) -> Path:
 
 
 def is_nameable(owner: Path, file: Path, *folders: Path) -> bool:
-    """Tell whether a file may name another one, whose links are followed.
+    """Return whether a file may name another one; links are followed.
 
     That lies below the folder of the owner, of the ROS package that this is in, one of
     ``ROS_PACKAGE_PATH``, or one of further `folders`.
@@ -197,8 +197,7 @@ def package_folders() -> list[Path]:
 def require_nameable(owner: Path, file: Path, what: str, largest: float = float("inf")) -> None:
     """Raise `FileFormatError` if a file that another one names is not to be read.
 
-    It may be missing; `what` is what messages call it, and `largest` the size up to which it is
-    read [bytes].
+    It may be missing; messages call it `what`, and `largest` is its largest size [bytes].
     """
     if os.path.lexists(file) and not is_nameable(owner, file):
         raise FileFormatError(

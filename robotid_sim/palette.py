@@ -26,7 +26,7 @@ ROLE_COLORS = {
 
 
 def require_role(color: str, what: str) -> None:
-    """Raise `UnknownNameError` if a color is no role."""
+    """Raise `UnknownNameError` if a color is not a role."""
     if color not in ROLE_COLORS:
         raise UnknownNameError(
             f"{what}: {UnknownNameError.from_names('color', color, ROLE_COLORS)}"

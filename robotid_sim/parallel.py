@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 BatchSize = int | Literal["auto"]
 
 Take = Callable[[int, Result | None, Exception | None], None]
-"""What is called with the number of a task and its result, or None and its exception."""
+"""Callback with the number of a task and its result, or None and its exception."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -57,7 +57,7 @@ _keeping: list[None] = []
 """As many entries as blocks of `keep_workers` that are open."""
 
 AHEAD_WORKERS = 2
-"""Processes for the work of `run_ahead`, which leave further cores to what is needed now."""
+"""Processes for the work of `run_ahead`, which leave further cores to current work."""
 
 LEAK_FILTER = "ignore:resource_tracker"
 """Option of Python against the warnings of a tracker of files that others shall remove."""
@@ -65,7 +65,7 @@ LEAK_FILTER = "ignore:resource_tracker"
 Outputs = Generator[tuple[int, Any, Exception | None], None, None]
 
 _ahead: list[Outputs] = []
-"""Results of `run_ahead` that nobody has taken yet."""
+"""Results of `run_ahead` that have not been collected."""
 
 _begun: list[None] = []
 """Not empty if processes were begun since the last ones ended."""
@@ -87,7 +87,7 @@ def keep_workers() -> Iterator[None]:
 
 
 def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
-    """Begin ``work()`` in another process and return what waits for its result.
+    """Begin ``work()`` in another process and return a function that waits for its result.
 
     With one worker, outside `keep_workers`, within a worker or with another backend of joblib it
     runs here, when its result is asked for.
@@ -228,7 +228,7 @@ def _processes() -> parallel_config:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Begin processes that do not hear what a terminal sends to all of a group.
+    """Begin processes that ignore the signals of a terminal to its process group.
 
     Workers leave it to the parent as soon as they can, and before that would die with a traceback,
     as they do where the parent goes before it has told them their task: signals to it wait. A
@@ -255,7 +255,7 @@ def _unheard() -> Iterator[None]:
 
 
 def _end_workers() -> None:
-    if not _begun:  # others that the program may have are not ours
+    if not _begun:  # others of the program are left alone
         return
     _begun.clear()
     with _silence_end():
@@ -269,7 +269,7 @@ def _end_workers() -> None:
 
 @contextmanager
 def _silence_end() -> Iterator[None]:
-    """Say nothing of loky's thread where it is stopped with a task that it has not yet seen.
+    """Silence loky's thread where it is stopped with a task that it has not yet received.
 
     It forgets all tasks then, looks for that one the next moment and ends with a KeyError, after it
     has killed the processes.
@@ -335,7 +335,7 @@ def _alone(function: Callable[[Item], Result], task: Item) -> Result:
 
 
 def begin_worker(parent: int, plugins: Sequence[str] = ()) -> None:
-    """Leave to the parent what a terminal sends to all processes, end with it, load its plugins."""
+    """Leave signals of the terminal to the parent, end with it, and load its plugins."""
     for number in set(ENDING_SIGNALS) - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)
     end_with_parent(parent)

@@ -1,4 +1,4 @@
-"""Kinds of parts, and what `robotid list` says of each, read from the registries."""
+"""Kinds of parts and their description for `robotid list`, read from the registries."""
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ class PartKind(NamedTuple):
     rows: Callable[[], PartRows]
     """Name, summary and source of every part."""
     tables: Callable[[str], list[Table]] = lambda _: []
-    """What there is to say of a part by its name."""
+    """Description of a part by its name."""
 
     @classmethod
     def from_registry(

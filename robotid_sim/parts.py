@@ -1,4 +1,4 @@
-"""Parts of your own: base classes to derive from, and the registries that give them names."""
+"""User-defined parts: base classes to derive from, and the registries of their names."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -38,7 +38,7 @@ T = TypeVar("T", bound=type)
 
 
 def register(name: str) -> Callable[[T], T]:
-    """Give a class of your own a name, in the registry of the base class that it derives from.
+    """Register a class of the user in the registry of its base class.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ def register(name: str) -> Callable[[T], T]:
     Raises
     ------
     PluginError
-        If the name is no kebab-case or taken, or the class derives from no base class of a part.
+        If the name is not in kebab-case or taken, or the class derives from no base class of a
+        part.
     """
 
     def decorate(cls: T) -> T:

@@ -166,8 +166,8 @@ def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:
             return _charts_of_page(value)
         case Identification(chosen=chosen):
             before = value.basis.project(value.nominal.parameters())
-            known = chosen.cov is not None
-            parameters = [base_parameters(chosen, before, None, None)] if known else []
+            has_covariance = chosen.cov is not None
+            parameters = [base_parameters(chosen, before, None, None)] if has_covariance else []
             return [*parameters, *_charts(chosen, None), *trust_charts(Assessment(value, ()))[0]]
         case ClosedLoop():
             if robot is None:

@@ -1,4 +1,4 @@
-"""Parts of the user's own by name: modules that register them when they are imported.
+"""Plugins: modules that register parts of the user when they are imported.
 
 A plugin is a module, or a file of Python, that calls `Registry.register`. It may be named on the
 command line (``--plugin``), in a configuration (``plugins``) that the user trusts, or be installed
@@ -48,7 +48,7 @@ def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
     Raises
     ------
     PluginError
-        If a plugin cannot be imported, shadows a name, or registers what lacks the contract.
+        If a plugin cannot be imported, shadows a name, or registers a class without the contract.
     """
     for name in names:
         key = _key(name, folder)
@@ -71,7 +71,7 @@ def require_trusted(names: Iterable[str], where: str, folder: Path | None = None
     """Raise `PluginError` if a file names a plugin that the user has not loaded otherwise.
 
     Names are modules, or files that end in ``.py``, relative to the folder, by default the working
-    directory; `where` is what messages call the file. The text says what trusts it.
+    directory; messages call the file `where`. The text names the option that trusts it.
     """
     for name in names:
         if _key(name, folder) not in _loaded:
@@ -82,7 +82,7 @@ def require_trusted(names: Iterable[str], where: str, folder: Path | None = None
 
 
 def plugin_of(part: object) -> str | None:
-    """Find the file of the plugin that has the class of an object; None of the package's own."""
+    """Find the plugin file that defines the class of an object; None for the package itself."""
     files = {module.__name__: str(module.__file__) for module in _loaded.values()}
     return files.get(type(part).__module__)
 
@@ -107,10 +107,10 @@ def list_plugins() -> tuple[str, ...]:
 
 
 def fault_of_plugin(error: BaseException) -> str | None:
-    """Return where a plugin's own code has raised an error, and what, in words; None if elsewhere.
+    """Describe where a plugin has raised an error; None if it was raised elsewhere.
 
-    That is the innermost frame of a plugin or of this package, but for constructors, which say what
-    is wrong with what they were given: libraries below it have raised what it gave them. An error
+    The innermost frame of a plugin or of this package counts, except constructors, which check
+    their arguments. An error
     of a worker carries its frames as the text of its cause, and only plugins
     are sent there with their code.
     """
@@ -140,7 +140,7 @@ def _module_of(path: Path) -> ModuleType:
     name = MODULE_PREFIX + path.stem
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise PluginError("is no file of Python")
+        raise PluginError("is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

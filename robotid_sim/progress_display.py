@@ -15,7 +15,7 @@ from rich.progress import Progress as Bars
 from robotid_sim.progress import Portion, Progress, silent
 
 MIN_LINE_INTERVAL = 10.0
-"""Least time between two lines where stderr is no terminal [s]."""
+"""Least time between two lines where stderr is not a terminal [s]."""
 
 MIN_REDRAW_INTERVAL = 0.1
 """Least time between two states of a bar in a notebook [s]."""
@@ -23,7 +23,7 @@ MIN_REDRAW_INTERVAL = 0.1
 
 @contextmanager
 def progress_line(*, enabled: bool = True) -> Iterator[Progress]:
-    """Give a progress callback that shows the stage at work and its share done.
+    """Yield a progress callback that shows the current stage and its share done.
 
     A notebook shows a bar under the cell, a terminal a line on stderr; both go when the work ends.
     Elsewhere stderr gets a plain line now and then. With `enabled` false nothing is shown.
@@ -87,15 +87,15 @@ class _PlainLines:
             return
         self.written = now
         spent = now - self.began
-        left = f"about {spent * (1.0 - share) / share:.0f} s left" if spent >= 1.0 else ""
-        parts = (f"{stage}: {share:.0%}", _counts(share), left)
+        remaining = f"about {spent * (1.0 - share) / share:.0f} s left" if spent >= 1.0 else ""
+        parts = (f"{stage}: {share:.0%}", _counts(share), remaining)
         sys.stderr.write(", ".join(filter(None, parts)) + "\n")
         sys.stderr.flush()
 
 
 @dataclass(frozen=True, slots=True)
 class _BarState:
-    """What a notebook shows: a bar with its stage, or nothing."""
+    """State of a notebook's bar: its stage, or nothing."""
 
     stage: str = ""
     share: float = 0.0

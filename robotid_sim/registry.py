@@ -21,13 +21,14 @@ from typing import (
 
 from robotid_sim.docstrings import field_texts, source_of, summary_of
 from robotid_sim.errors import OptionError, PluginError, UnknownNameError, suggestion
+from robotid_sim.renamed import upgrade_methods
 
 T = TypeVar("T")
 
 KEBAB_CASE_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 INTERNAL_FIELD: Mapping[str, Any] = {"internal": True}
-"""Metadata of a field that is no option: it holds what the object found out."""
+"""Metadata of a field that is not an option but a result of the object."""
 
 PLAIN_KINDS: Mapping[Any, tuple[type, str]] = {
     bool: (bool, "true or false"),
@@ -35,11 +36,11 @@ PLAIN_KINDS: Mapping[Any, tuple[type, str]] = {
     float: (Real, "a number"),
     str: (str, "a text"),
 }
-"""Kinds of options that are checked here: what a value must be, and that in words."""
+"""Kinds of options that are checked here, with a description of their values."""
 
 
 class Alias(NamedTuple):
-    """What another name of an entry stands for."""
+    """Entry and options of an alternative name."""
 
     entry: str
     options: Mapping[str, Any]
@@ -93,7 +94,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def register(
         self, name: str, cls: type[T] | None = None
     ) -> type[T] | Callable[[type[T]], type[T]]:
-        """Add a class of the user's own; also usable as a decorator, ``@SENSORS.register("mine")``.
+        """Add a class; also usable as a decorator, ``@SENSORS.register("mine")``.
 
         Parameters
         ----------
@@ -105,7 +106,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         Raises
         ------
         PluginError
-            If the name is no kebab-case or taken, or the class lacks the contract.
+            If the name is not in kebab-case or taken, or the class does not implement the contract.
         """
         if cls is None:
             return lambda decorated: self.register(name, decorated)
@@ -115,11 +116,12 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         if name in self:
             raise PluginError(f"{what} would shadow one that exists; choose another name")
         if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
-            raise PluginError(f"{what} is no dataclass; its fields are its options")
+            raise PluginError(f"{what} is not a dataclass; its fields are its options")
+        upgrade_methods(cls)
         missing = sorted(m for m in self.base.__abstractmethods__ if not _has_member(cls, m))
         if missing or not issubclass(cls, self.base):
-            lacks = f"lacks {', '.join(missing)}" if missing else "does not derive from it"
-            raise PluginError(f"{what} must be a {self.base.__name__}: it {lacks}")
+            reason = f"it lacks {', '.join(missing)}" if missing else "it does not derive from it"
+            raise PluginError(f"{what} must be a {self.base.__name__}: {reason}")
         self._entries = dict(sorted({**self._entries, name: cls}.items()))
         if not cls.__module__.startswith(f"{__package__}."):
             self._origins[name] = cls.__module__
@@ -129,12 +131,12 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         name, _ = self._meant(name)
         entry = self._entries[name]
         if isinstance(entry, str):
-            found: type[T] = resolve(entry)
-            self._entries[name] = entry = found
+            cls: type[T] = resolve(entry)
+            self._entries[name] = entry = cls
         return entry
 
     def _meant(self, name: str) -> Alias:
-        """Find the entry and the options that a name stands for."""
+        """Find the entry and the options of a name."""
         preset = Alias(name, {}) if name in self._entries else self._alias(name)
         if preset is None:
             raise UnknownNameError.from_names(self.noun, name, self._entries)
@@ -185,7 +187,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             entry, reason = cls(**{**preset, **options}), None
         except TypeError as error:
             entry, reason = None, error
-        # After the class, which knows better what it needs where it looks itself.
+        # After the class, whose own checks have better messages.
         for option, value in options.items():
             if _is_misfit(value, kinds[option]):
                 raise OptionError(
@@ -250,9 +252,9 @@ def _has_member(cls: type, name: str) -> bool:
 def _options(cls: type) -> dict[str, Any]:
     """Return the fields of a class that may be given, with their kinds."""
     kinds = get_type_hints(cls)
-    # Entries are dataclasses by contract, which the type of a class cannot say.
-    given = (f for f in dataclasses.fields(cls) if f.init and f.metadata != INTERNAL_FIELD)
-    return {field.name: kinds[field.name] for field in given}
+    # Entries are dataclasses by contract, which a type cannot express.
+    options = (f for f in dataclasses.fields(cls) if f.init and f.metadata != INTERNAL_FIELD)
+    return {field.name: kinds[field.name] for field in options}
 
 
 def _default_of(field: "dataclasses.Field[Any]") -> object:
@@ -262,7 +264,7 @@ def _default_of(field: "dataclasses.Field[Any]") -> object:
 
 
 def _text_of(value: object) -> str:
-    """Write the default of an option as it stands in a configuration."""
+    """Return the default of an option as in a configuration."""
     if value is dataclasses.MISSING:
         return "required"
     if isinstance(value, tuple | list):
@@ -296,7 +298,7 @@ def _is_misfit(value: object, kind: Any) -> bool:
         return False
     if isinstance(value, bool):
         return kind is not bool
-    # A number that is none passes as a float everywhere and then spoils all that it meets.
+    # NaN passes as a float everywhere and then propagates.
     return not isinstance(value, PLAIN_KINDS[kind][0]) or value != value
 
 

@@ -1,4 +1,4 @@
-"""How values show themselves: a few lines, tables in notebooks, and documented fields."""
+"""Display of values: a few lines, tables in notebooks, and documented fields."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -24,7 +24,7 @@ MAX_ROWS = 100
 LEFT_STYLE = ' style="text-align: left"'
 
 Titled = tuple[str, dict[str, Sequence[Any]]]
-"""What a table is of, and its columns."""
+"""Title and columns of a table."""
 
 T = TypeVar("T", bound=type)
 
@@ -32,8 +32,8 @@ T = TypeVar("T", bound=type)
 def public_value(cls: T) -> T:
     """Give a dataclass a ``repr`` of at most LINES lines, and ``help`` that has its fields.
 
-    A notebook shows its fields with what they mean, and as tables what belongs together. Fields
-    that are None are left out. To stand above ``@dataclass``, whose own ``repr`` writes out every
+    A notebook shows its fields with their meaning, and related fields as tables. Fields
+    that are None are omitted. To stand above ``@dataclass``, whose own ``repr`` writes out every
     array.
     """
     cls.__repr__ = _repr  # type: ignore[assignment]  # mypy takes it for a method of T
@@ -55,7 +55,7 @@ def _repr(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    """Return a text of at most LONGEST characters."""
+    """Return a text of at most `MAX_TEXT_LENGTH` characters."""
     text = _text(value)
     return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
 
@@ -118,7 +118,7 @@ def _columns(shown: Mapping[str, Any]) -> list[Titled]:
 
 
 def _parts(shown: Mapping[str, Any]) -> list[Titled]:
-    """Return what parts of one kind hold, as far as it is plain."""
+    """Return the plain values of parts of one kind."""
     tables: list[Titled] = []
     for title, parts in shown.items():
         if isinstance(parts, tuple | list) and parts and is_dataclass(parts[0]):
@@ -139,7 +139,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as HTML, texts as letters, no longer than a notebook bears."""
+    """Return a table as HTML with escaped texts, of limited length."""
     head = "".join(f"<th{LEFT_STYLE}>{escape(name)}</th>" for name in heads)
     body = "".join(
         f"<tr>{''.join(f'<td{LEFT_STYLE}>{escape(cell)}</td>' for cell in row)}</tr>"

@@ -31,19 +31,19 @@ INCOMPLETE_FOLDER = "incomplete"
 """Folder in a result folder that a run writes into."""
 
 RUN_FILE = "run.json"
-"""File in it that says who writes."""
+"""File in it that identifies the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a result folder is of."""
+    """The run that a result folder belongs to."""
 
     kind: str
     """Such as ``study``."""
     subject: str
     """The robot, or the paper."""
     command: str
-    """What was called."""
+    """Command of the run."""
     host: str = ""
     pid: int = 0
     began: str = ""
@@ -53,7 +53,7 @@ class Run:
 
     @classmethod
     def read(cls, path: Path) -> "Run | None":
-        """Return what a manifest says; None if there is none of robotid."""
+        """Read a manifest; None if there is none of robotid."""
         try:
             run = cls(**read_json(path, "manifest", 1))
         except (FileFormatError, TypeError):  # other programs have a file of that name, too
@@ -78,7 +78,7 @@ def _is_within(name: str) -> bool:
 def result_folder(
     path: str | Path, names: Iterable[str], run: Run, space: float = 0.0
 ) -> Iterator[Path]:
-    """Give a folder to write results into; they become those of `path` when the block succeeds.
+    """Yield a folder for results, which become those of `path` when the block succeeds.
 
     After an error, and in a run that is killed, they stay in the folder ``incomplete``, and an
     earlier run in its place.
@@ -92,7 +92,7 @@ def result_folder(
         _require_free(folder, names, run)
         require_space(folder, space)
         stage = folder / INCOMPLETE_FOLDER
-        if not (folder / MANIFEST).is_file():  # a run was killed while its files moved
+        if not (folder / MANIFEST).is_file():  # a run was killed while its files were moved
             _remove(folder, _list_files(folder))
         _clear(stage)
         stage.mkdir()
@@ -104,7 +104,7 @@ def result_folder(
 
 
 def require_usable(path: str | Path, names: Iterable[str], run: Run, space: float = 0.0) -> None:
-    """Raise as `result_folder` would, and leave all as it is."""
+    """Raise as `result_folder` would, without any change."""
     folder = resolve_folder(path)
     if folder == Path(path):
         with lock_folder(folder):
@@ -169,7 +169,7 @@ def is_replaced(path: Path, folder: Path) -> bool:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold a folder for one run; the system lets go of it when the process ends, however.
+    """Lock a folder for one run; the system releases it when the process ends.
 
     Raises `OptionError` if another process holds it.
     """
@@ -199,7 +199,7 @@ def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
     stage, earlier = folder / INCOMPLETE_FOLDER, Run.read(folder / MANIFEST)
     foreign = [path for path in _children(stage) if not path.name.startswith(f".{RUN_FILE}.")]
     if foreign and not (stage / RUN_FILE).is_file():
-        raise OptionError(f"{stage} is no folder of a run; move it, or choose another --out")
+        raise OptionError(f"{stage} is not a folder of a run; move it, or choose another --out")
     there = earlier or Run.read(stage / RUN_FILE)
     if there is not None and (there.kind, there.subject) != (run.kind, run.subject):
         raise OptionError(
@@ -223,7 +223,7 @@ def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
 
 
 def _list_files(folder: Path) -> Mapping[str, str]:
-    """Return the files of the run in a folder, and of those between which it was stopped."""
+    """Return the files of the run in a folder, including those of an interrupted replacement."""
     stage = folder / INCOMPLETE_FOLDER
     manifests = (folder / MANIFEST, stage / REPLACED, stage / MANIFEST)
     runs = [Run.read(path) for path in manifests]
@@ -251,10 +251,10 @@ def _digest(path: Path) -> str:
 
 
 def _move_in(folder: Path, run: Run) -> None:
-    """Replace the files of the run before; without a manifest from its first step to its last."""
+    """Replace the files of the previous run; meanwhile the folder has no manifest."""
     stage, old = folder / INCOMPLETE_FOLDER, _list_files(folder)
-    left = [p for p in sorted(stage.rglob("*")) if p.is_file() or p.is_symlink()]
-    files = {p.relative_to(stage).as_posix(): p for p in left if p != stage / RUN_FILE}
+    paths = [p for p in sorted(stage.rglob("*")) if p.is_file() or p.is_symlink()]
+    files = {p.relative_to(stage).as_posix(): p for p in paths if p != stage / RUN_FILE}
     if foreign := [name for name in files if (folder / name).exists() and name not in old]:
         raise OptionError(
             f"{folder / foreign[0]} is of no run and in the way of this one, whose results are in "
@@ -282,7 +282,7 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
 
 
 def _clear(stage: Path) -> None:
-    """Remove what a run left; last the file that says that it is of a run."""
+    """Remove what a run left; last the file that identifies the run."""
     for path in sorted(_children(stage), key=lambda child: child.name == RUN_FILE):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""What a page says, apart from how it is written: headings, texts, tables, figures."""
+"""Content of a page, independent of its format: headings, texts, tables, figures."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from robotid_sim.table import Table
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """A way to another page."""
+    """A link to another page."""
 
     text: str
     href: str
@@ -21,21 +21,21 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class LivePart:
-    """A part of a page that scripts make, for the screen only."""
+    """A part of a page that scripts create, for the screen only."""
 
     name: str
-    """Of its element."""
+    """Name of its element."""
     scripts: tuple[str, ...]
     """Stems of the files, in the order in which they run."""
     style: str
-    """Stem of the file with the looks of it."""
+    """Stem of its style sheet."""
     data: str
-    """What the scripts are given, JSON."""
+    """JSON data for the scripts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A heading with what stands under it."""
+    """A heading with its content."""
 
     title: str
     text: str = ""
@@ -45,11 +45,11 @@ class Section:
     """A list of sentences."""
     links: tuple[PageLink, ...] = ()
     code: str = ""
-    """What a reader can run."""
+    """Code that a reader can run."""
     folded: bool = False
     """Whether a page shows it only when a reader opens it."""
     live: LivePart | None = None
-    """What the whole section is for; it is not printed."""
+    """Live part of the section; it is not printed."""
 
 
 def fold(section: Section) -> Section:
@@ -67,7 +67,7 @@ def percent(value: float | None, digits: int = 3) -> str:
     if value is None:
         return "-"
     share = 100.0 * value
-    whole = 10.0**digits <= abs(share) + 0.5 < 1e6  # an exponent would be all there is to read
+    whole = 10.0**digits <= abs(share) + 0.5 < 1e6  # otherwise only an exponent would remain
     return f"{share:.0f} %" if whole else f"{share:.{digits}g} %"
 
 

@@ -20,24 +20,24 @@ SAFE_PATH_VARIABLE = "PYTHONSAFEPATH"
 """Variable that keeps the working folder off the path of modules of a new process."""
 
 PARENT_CHECK_INTERVAL = 0.2
-"""Time between two looks at the parent [s]."""
+"""Time between two checks of the parent [s]."""
 
 RESEND_DELAY = 1e-3
-"""Time after which a signal is sent again that came where an exception would do harm [s]."""
+"""Delay of a repeated signal that arrived where an exception would do harm [s]."""
 
 UNPICKLE_FUNCTION = "_numba_unpickle"
 """A function of Numba that compiled code calls, and whose exceptions it drops."""
 
 LLVM_MODULE = "llvmlite.binding."
-"""Modules that own what the compiler allocates, and free it twice if an exception parts them."""
+"""Modules that own allocations of the compiler, and free them twice after an exception."""
 
 GRACE_TIME = 1.8
-"""Time that a command has to put in order what it began [s]; a design writes its best in 1.3 s."""
+"""Time for a command to clean up [s]; a design writes its best result in 1.3 s."""
 
 
 @contextmanager
 def postpone_signals() -> Iterator[None]:
-    """Let signals that end the program come when the block has ended.
+    """Postpone signals that end the program until the block has ended.
 
     To block them in this thread would not do: another one takes them, and Python runs their
     handlers in the main thread all the same. Only that one can be interrupted, and set handlers.
@@ -84,7 +84,7 @@ def end_at_signals() -> None:
 
 
 def let_signals_raise() -> None:
-    """Make signals an exception, for a command that has something to put in order."""
+    """Turn signals into an exception, for a command that must clean up."""
     handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     ends = {number: end for number, end in handlers.items() if isinstance(end, _End)}
     if ends:
@@ -110,7 +110,7 @@ def let_signals_raise() -> None:
 
 
 def last_signal() -> int | None:
-    """Return the signal that has come to end this command."""
+    """Return the signal that ended this command."""
     for number in ENDING_SIGNALS:
         handler = signal.getsignal(number)
         if isinstance(handler, Interrupt):
@@ -133,7 +133,7 @@ class _End:
         self.end(number, "before any work")
 
     def end(self, number: int, when: str) -> NoReturn:
-        """Say so and end the process."""
+        """Print a line and end the process."""
         try:
             os.write(self.stderr, f"robotid: interrupted {when}\n".encode())
         finally:  # nobody reads where a terminal was closed
@@ -161,11 +161,11 @@ class Interrupt:
             _send_again(number)
         else:
             self.number = number
-            warnings.simplefilter("ignore")  # of libraries, about work that has no end now
+            warnings.simplefilter("ignore")  # of libraries, about unfinished work
             raise KeyboardInterrupt
 
     def again_if_dropped(self, dropped: "sys.UnraisableHookArgs") -> None:
-        """Take the signal again whose exception Python dropped; a hook of what cannot be raised.
+        """Handle again a signal whose exception Python dropped; an ``unraisablehook``.
 
         Functions that are called as an object goes have no caller to raise it to.
         """
@@ -188,7 +188,7 @@ def _is_compiling(frame: FrameType | None) -> bool:
 
 
 def _send_again(number: int) -> None:
-    """Send the main thread a signal a moment later, wherever it will be by then.
+    """Send the main thread a signal a moment later.
 
     One that another thread raises would leave it in a call that sleeps or waits.
     """

@@ -1,4 +1,4 @@
-"""Random streams by name: what one stage draws does not depend on what others draw."""
+"""Random streams by name, so that the draws of one stage do not depend on others."""
 
 import zlib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A table, apart from how it is written."""
+"""Tables, independent of their format."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Table:
     text_columns: int = 1
     """Leading columns that hold text, which is aligned left."""
     marks: tuple[bool | None, ...] = ()
-    """For a list of checks: passed or not, one a row."""
+    """For a list of checks: passed or not, one per row."""
     name: str = ""
     """Stem of the file that holds it; empty for a table that is only shown."""
 
@@ -26,7 +26,7 @@ class Table:
                 if not isinstance(cell, str):
                     where = f"row {k}" if k else "the heading"
                     raise OptionError(
-                        f"table '{self.title or self.name}', {where}: {cell!r} is no text; write "
+                        f"table '{self.title or self.name}', {where}: {cell!r} is not text; write "
                         "numbers by robotid_sim.section.number"
                     )
 

@@ -1,8 +1,8 @@
-"""Contract checks for parts of the user's own, one a family, as scikit-learn's ``check_estimator``.
+"""Contract checks for user-defined parts, one per family, as scikit-learn's ``check_estimator``.
 
-Each takes an object, tries it on a small arm, and raises `AssertionError` with what it does not
-keep. The project's own contract tests call them too. What an item does differently is a trait on
-its class, such as `Sensor.random` or `ModelController.uses_feedforward`.
+Each takes an object, tries it on a small arm, and raises `AssertionError` with the rule that it
+breaks. The project's own contract tests call them too. Differences of an item are traits of its
+class, such as `Sensor.random` or `ModelController.uses_feedforward`.
 """
 
 from collections.abc import Callable
@@ -50,10 +50,10 @@ GRADIENT_TOLERANCE = 1e-6
 """Largest error of a gradient against central differences, relative to its norm."""
 
 SPHERE_CENTER = np.array([-2.1, 0.7, 1.9, -0.4, 2.6])
-"""Where the sphere that optimizers are tried on is smallest."""
+"""Minimum of the sphere on which optimizers are tried."""
 
 LIMIT_TOLERANCE = 1e-6
-"""By which sampled motions may exceed a limit, relative."""
+"""Largest relative excess of a limit by sampled motions."""
 
 
 @cache
@@ -102,7 +102,7 @@ def _numbers(motion: Motion) -> bytes:
 
 
 def _call_accepting(work: Callable[[], Worked]) -> Worked:
-    """Return what work gives; what the studies refuse with an error is an `AssertionError`."""
+    """Call `work`; turn an error that a study refuses into an `AssertionError`."""
     try:
         return work()
     except RobotIdError as error:
@@ -110,13 +110,13 @@ def _call_accepting(work: Callable[[], Worked]) -> Worked:
 
 
 def _state_of(item: object) -> Any:
-    """Return what an item must not change when it works."""
+    """Return the state that an item must not change."""
     return asdict(item) if is_dataclass(item) and not isinstance(item, type) else vars(item).copy()
 
 
 def _deterministic(run: Callable[[np.random.Generator], bytes], *, random: bool) -> None:
     """Require the same bits from the same seed, others from another if the item draws."""
-    # The global generator is named only to show that nobody touches it.
+    # The global generator is used only to show that it is not touched.
     before = np.random.get_state()[1].copy()  # type: ignore[index] # noqa: NPY002
     first, again, other = (run(np.random.default_rng(seed)) for seed in (3, 3, 4))
     after = np.random.get_state()[1]  # type: ignore[index] # noqa: NPY002
@@ -156,9 +156,9 @@ def check_preprocessor(preprocessor: Preprocessor) -> None:
     assert _numbers(blind) == _numbers(motion), "looks at the truth"
     other = preprocessor(log, perturb(robot, np.random.default_rng(1)))
     for name in ("q", "dq", "ddq", "tau"):
-        one, two = getattr(motion, name), getattr(other, name)
+        first, two = getattr(motion, name), getattr(other, name)
         # A model that is identified on the way has another rounding.
-        same = np.allclose(one, two, rtol=0.0, atol=1e-6 * np.abs(one).max())
+        same = np.allclose(first, two, rtol=0.0, atol=1e-6 * np.abs(first).max())
         assert same, "depends on the inertia of the nominal model"
     tuned = preprocessor.tune(log, robot)
     assert _numbers(tuned(log, robot)) == _numbers(motion), "tuned() changes its answer"
@@ -186,13 +186,13 @@ def check_estimator(estimator: Estimator) -> None:
     after = (problem.W.tobytes(), problem.y.tobytes(), repr(_state_of(estimator)))
     assert before == after, "changes the problem or its own options"
 
-    def fitted(rng: np.random.Generator) -> bytes:
+    def fit(rng: np.random.Generator) -> bytes:
         return estimator.fit(problem, rng).beta.tobytes()
 
-    _deterministic(fitted, random=estimator.random)
+    _deterministic(fit, random=estimator.random)
     if estimate.cov is not None:
         scale = np.sqrt(np.outer(np.diag(estimate.cov), np.diag(estimate.cov)))
-        assert np.linalg.eigvalsh(estimate.cov / scale).min() > 0.0, "cov is no covariance"
+        assert np.linalg.eigvalsh(estimate.cov / scale).min() > 0.0, "cov is not a covariance"
     W = problem.W.copy()
     W[:, 0] = 0.0
     failed = estimator.fit(replace(problem, W=W), np.random.default_rng(0))
@@ -305,7 +305,7 @@ def check_controller(factory: ControllerFactory) -> None:
         return np.array([row.copy() for row in rows])
 
     first = commands()
-    assert first.shape == (5, robot.dof), "does not return a torque a joint"
+    assert first.shape == (5, robot.dof), "does not return a torque per joint"
     assert np.isfinite(first).all(), "returns torques that are not finite"
     assert np.array_equal(first, commands()), "does not repeat its torques after reset()"
     if getattr(law, "uses_feedforward", True):

@@ -17,5 +17,5 @@ def one_blas_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _libraries(_modules: int) -> ThreadpoolController:
-    """Return the libraries with threads: to look for them takes 3 ms, and modules load them."""
+    """Return the libraries with threads; cached, because the search takes 3 ms."""
     return ThreadpoolController()

@@ -112,7 +112,10 @@ def test_nan_is_never_written(tmp_path: Path) -> None:
 
 TAGS = {
     "newer": ("robotid/toy/3", ("robotid/toy/3", "newer", "upgrade robotid_sim")),
-    "other kind": ("robotid/log/1", ("robotid/log/1", "expected 'robotid/toy/2'", "no toy file")),
+    "other kind": (
+        "robotid/log/1",
+        ("robotid/log/1", "expected 'robotid/toy/2'", "not a robotid toy file"),
+    ),
     "other program": ("acme/toy/1", ("acme/toy/1", "expected")),
     "no number": ("robotid/toy/one", ("robotid/toy/one", "expected")),
     "none": (None, ("None", "expected 'robotid/toy/2'")),
@@ -160,7 +163,7 @@ def test_file_that_is_no_json_object_is_one_line_with_path_and_kind(
 ) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(NOT_JSON[case])
-    with pytest.raises(FileFormatError, match=r"x\.json is no toy file: ") as caught:
+    with pytest.raises(FileFormatError, match=r"x\.json is not a toy file: ") as caught:
         read_json(path, "toy", 1)
     assert "\n" not in str(caught.value)
 

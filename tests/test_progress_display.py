@@ -1,4 +1,4 @@
-"""Progress: plain lines where it is no terminal, one line where it is."""
+"""Progress: plain lines where it is not a terminal, one line where it is."""
 
 import io
 import re

@@ -147,8 +147,8 @@ def test_a_class_of_the_users_own_is_registered_by_function_and_by_decorator() -
         ("Cube", Cube, "lower-case words"),
         ("cube", Cube, "would shadow"),
         ("ball", Square, "must be a Solid: it lacks volume"),
-        ("ball", Shape, "is no dataclass"),
-        ("ball", Disc(1.0), "is no dataclass"),
+        ("ball", Shape, "is not a dataclass"),
+        ("ball", Disc(1.0), "is not a dataclass"),
     ],
 )
 def test_what_cannot_be_registered_is_refused_by_name(name, cls, words) -> None:

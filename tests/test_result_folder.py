@@ -171,7 +171,7 @@ def test_files_of_other_programs_are_left_alone(tmp_path, name) -> None:
         place = place / "mine"
     place.write_text("{}")
     require_of_run(tmp_path / "a.txt")
-    with pytest.raises(OptionError, match=r"it is of no run|is no folder of a run"):
+    with pytest.raises(OptionError, match=r"it is of no run|is not a folder of a run"):
         write(tmp_path, "new")
     assert place.read_text() == "{}"
 

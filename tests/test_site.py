@@ -29,7 +29,7 @@ def test_the_module_of_a_public_name_is_documented() -> None:
 
 
 def test_what_the_theory_links_to_exists_and_is_in_the_reference() -> None:
-    names = theory_links.pages_of()  # raises where there is no such object
+    names = theory_links.pages_of()  # raises where there is not a such object
     assert not [n for n in names if not any(f"{n}.".startswith(f"{m}.") for m in MODULES)]
 
 

@@ -15,6 +15,8 @@ def test_wheel_holds_the_catalog_and_finds_it_elsewhere(tmp_path) -> None:
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-q", "-w", tmp_path, ROOT]
     subprocess.run(build, check=True, capture_output=True, timeout=300)
     (wheel,) = tmp_path.glob("*.whl")
+    check = [sys.executable, "-m", "twine", "check", "--strict", wheel]
+    subprocess.run(check, check=True, capture_output=True, timeout=60)
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         archive.extractall(tmp_path / "site")

@@ -19,16 +19,17 @@ from robotid_sim.cli.help import ALL_OPTION, Commands
 from robotid_sim.cli.output import command_line, print_error, set_output
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
 from robotid_sim.plugins import fault_of_plugin, load_installed_plugins
+from robotid_sim.renamed import RENAMED_OPTIONS, upgrade_word
 from robotid_sim.signals import interrupt_exit_code, last_signal
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 BUG_EXIT_CODE = 70
-"""Exit code of an error that nobody foresaw: EX_SOFTWARE of sysexits.h."""
+"""Exit code of an unexpected error: EX_SOFTWARE of sysexits.h."""
 
 BROKEN_PIPE_EXIT_CODE = 141
-"""Exit code where the reader of the output has gone: 128 and SIGPIPE."""
+"""Exit code if the reader of the output has disconnected: 128 and SIGPIPE."""
 
 INTERRUPT_MESSAGE = "interrupted; files that were written by then are complete"
 
@@ -37,7 +38,7 @@ SYSTEM_ERROR_NUMBERS = {
     for name in ("ENAMETOOLONG", "ELOOP", "ENOSPC", "EDQUOT", "EROFS", "EIO", "ESTALE", "EMFILE")
     if (number := getattr(errno, name, None)) is not None
 }
-"""Errors of the system that are no fault of the program."""
+"""Errors of the system that are not a fault of the program."""
 
 SIZE_REMEDY = "look for a limit, rate or duration that cannot be meant, or give less data"
 
@@ -47,7 +48,7 @@ MAX_ERROR_LENGTH = 300
 """Longest text of such an error in its line [characters]."""
 
 MAX_LINE_LENGTH = 2000
-"""Longest line of an error that is said whole [characters]."""
+"""Longest line of an error that is printed whole [characters]."""
 
 _EMPTY_OPTION_PATTERN = re.compile(r"--[a-z-]+=")
 
@@ -77,7 +78,7 @@ def _top(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0 done and passed; 1 the work ran and the verdict is no; 2 the input cannot be used; 70 a bug of
+    0 done and passed; 1 done and failed; 2 invalid input; 70 a bug of
     robotid; 141 nobody reads the output; 128 and the number of the signal that ended it, 130 at
     Ctrl-C.
     """
@@ -97,6 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         first = k - 1 if k and words[k - 1].startswith("-") and not words[k] else k
         shown = shlex.join(words[first : k + 1])
         return _fail(f"an empty value: {shown}; give one or leave the option out", 2)
+    words = [upgrade_word(word, RENAMED_OPTIONS) for word in words]
     try:
         load_installed_plugins()
         code = app(words, prog_name="robotid", standalone_mode=False)
@@ -104,9 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_usage_text(error), 2, "UsageError")
     except (typer.Abort, KeyboardInterrupt):
         return _fail(INTERRUPT_MESSAGE, interrupt_exit_code(), "Interrupted")
-    except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
-        if said := fault_of_plugin(end):
-            return _fail(said, 2, "PluginError")
+    except SystemExit as end:  # of Typer: the message is printed, or a pipe was closed
+        if plugin_fault := fault_of_plugin(end):
+            return _fail(plugin_fault, 2, "PluginError")
         return BROKEN_PIPE_EXIT_CODE if end.code == 1 else int(end.code or 0)
     except Exception as error:  # the boundary of the program
         if "--debug" in words:
@@ -116,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _classify_error(error: Exception) -> tuple[str, int, str]:
-    """Return what an error means for who gave the command, exit code and kind."""
+    """Return message, exit code and kind of an error for the user of a command."""
     kind = type(error).__name__
     if isinstance(error, InfeasibleError | SimulationDiverged):
         return str(error), 1, kind
@@ -125,12 +127,12 @@ def _classify_error(error: Exception) -> tuple[str, int, str]:
     if isinstance(error, RobotIdError):
         return fault_of_plugin(error) or str(error), 2, kind
     trouble = _trouble(error) if isinstance(error, OSError) else ""
-    said = trouble or fault_of_plugin(error)
-    return (said, 2, kind) if said else (_bug(error), BUG_EXIT_CODE, "Bug")
+    plugin_fault = trouble or fault_of_plugin(error)
+    return (plugin_fault, 2, kind) if plugin_fault else (_bug(error), BUG_EXIT_CODE, "Bug")
 
 
 def _trouble(error: OSError) -> str:
-    """Return what is wrong with a file by the system's word; nothing for a fault of the program."""
+    """Return the system's message about a file; empty for a fault of the program."""
     try:
         Path.cwd()
     except FileNotFoundError:
@@ -143,7 +145,7 @@ def _trouble(error: OSError) -> str:
 
 
 def _bug(error: Exception) -> str:
-    """Keep the traceback of an error that nobody foresaw; return what to do with it, one line."""
+    """Save the traceback of an unexpected error; return one line with the file."""
     what = " ".join(f"{type(error).__name__}: {error}".split())
     text = f"this is a bug of robotid: {what[:MAX_ERROR_LENGTH]}"
     try:
@@ -158,7 +160,7 @@ def _bug(error: Exception) -> str:
 
 
 def _usage_text(error: Any) -> str:
-    """Return what is wrong with the words of a command, and where the right ones are."""
+    """Return the message of a wrong option or argument, and where help is."""
     text = error.format_message().rstrip(".")
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):  # no such option
         options = [name for param in error.ctx.command.get_params(error.ctx) for name in param.opts]
@@ -168,14 +170,14 @@ def _usage_text(error: Any) -> str:
 
 
 def _fail(text: str, code: int, kind: str = "OptionError") -> int:
-    """Say in one line why a command ends; after a signal every error is of that one.
+    """Print in one line why a command ends; after a signal every error is due to it.
 
-    With ``--json`` an object on stdout says it too: what is wrong, and after its last semicolon
-    what to do.
+    With ``--json`` an object is printed to stdout, too: the error, and the remedy after its last
+    semicolon.
     """
     if last_signal() is not None:
         text, code, kind = INTERRUPT_MESSAGE, interrupt_exit_code(), "Interrupted"
-    # In one line, without what a terminal obeys or nobody would read.
+    # In one line, without control characters.
     line = " ".join(text.split())
     line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     line = line if len(line) <= MAX_LINE_LENGTH else f"{line[:600]} ... {line[-300:]}"

@@ -38,7 +38,7 @@ def cad(
     from robotid_sim.report.text import cad_text
 
     output.begin(out)
-    # Its inertia goes anyway, and its limits do not matter.
+    # Its inertia is replaced, and its limits do not matter.
     read = load_robot(robot, base=base, tip=tip, assume_limits=True, formal=True)
     done = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
     write_urdf(done.robot, out)

@@ -63,19 +63,19 @@ def campaign(
     json: options.Json = False,
     workers: options.Workers = None,
 ) -> int:
-    """Run a plan of many virtual experiments, or see what came of it.
+    """Run a plan of many virtual experiments, or report its results.
 
     A plan is a study, factors that change in it, and seeds of the noise. Designs, rollouts, logs
     and fits that trials share are made once. Every finished trial is kept in campaign.sqlite: a run
-    that was ended goes on where it was, and more seeds or levels add their trials only. The summary
+    that was interrupted continues, and more seeds or levels add their trials only. The summary
     writes summary.html and figures/ into the folder. Exit 1 if a trial failed.
     """
     from robotid_sim.cli import campaign_actions as actions
 
     output.begin()
-    given: dict[str, Any] = {"quick": quick, "dry_run": dry_run, "again": again}
-    given |= {"cluster": cluster, "out": out}
-    for name, value in given.items():
+    arguments: dict[str, Any] = {"quick": quick, "dry_run": dry_run, "again": again}
+    arguments |= {"cluster": cluster, "out": out}
+    for name, value in arguments.items():
         fitting = (CampaignAction.RUN, *([CampaignAction.EXPORT] if name == "out" else []))
         if value and action not in fitting:
             flag = f"--{name.replace('_', '-')}"
@@ -89,7 +89,7 @@ def campaign(
         raise OptionError(f"campaign {action} needs {what}; see `robotid campaign --help`")
     shared: dict[str, Any] = {"trust_plugins": trust_plugins, "as_json": json}
     if action is CampaignAction.RUN:
-        return actions.run(where, workers=workers, **given, **shared)
+        return actions.run(where, workers=workers, **arguments, **shared)
     if action is CampaignAction.EXPORT:
         return actions.export(where, out, **shared)
     if action is CampaignAction.STATUS:

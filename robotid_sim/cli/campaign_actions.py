@@ -1,4 +1,4 @@
-"""What ``robotid campaign`` does, by its action."""
+"""The actions of ``robotid campaign``."""
 
 import logging
 import os
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 def list_plans(*, as_json: bool) -> int:
-    """Print the plans that come along."""
+    """Print the shipped plans."""
     plans = {name: load_plan(name) for name in list_shipped_plans()}
     rows = tuple((name, f"{plan.title} {plan.question}") for name, plan in plans.items())
     content = [{"name": name, "title": plan.title} for name, plan in plans.items()]
@@ -57,7 +57,7 @@ def run(
     workers: int | None,
     as_json: bool,
 ) -> int:
-    """Run the trials that are missing, or say what they are."""
+    """Run the missing trials, or list them."""
     plan = load_plan(where)
     if out is None:
         raise OptionError("campaign run needs a folder for its trials; give --out FOLDER")
@@ -75,7 +75,7 @@ def run(
         with output.progress_line() as progress, send_work(cluster, workers) as count:
             done = run_campaign(plan, out, workers=count, progress=progress, **options)
     except KeyboardInterrupt:
-        _log.warning("finished trials are kept; to go on: %s", output.command_line())
+        _log.warning("finished trials are kept; to continue: %s", output.command_line())
         raise
     content = {"new": done.new, "before": done.before, "trials": dict(done.counts)}
     output.print_result(content, run_text(done, out), as_json=as_json)

@@ -1,4 +1,4 @@
-"""``robotid certify``: generated in one engine, proved in the other."""
+"""``robotid certify``: identify in one engine, validate in the other."""
 
 from pathlib import Path
 from typing import Annotated
@@ -42,7 +42,7 @@ def certify(
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.files import FILE_SPACE, write_json
     from robotid_sim.pipeline.build_robot import build_robot
-    from robotid_sim.pipeline.certificate import certify as prove
+    from robotid_sim.pipeline.certificate import certify as run_certificate
     from robotid_sim.pipeline.engine_comparison import both_engines
     from robotid_sim.report.comparison_report import certificate_report, certify_text
     from robotid_sim.report.page import write_page
@@ -57,7 +57,7 @@ def certify(
         result_folder(out, (PAGE, VALUES, FIGURES), run, FILE_SPACE) as folder,
         output.progress_line() as progress,
     ):
-        done = prove(plant, study, seeds=seeds, workers=count, progress=progress)
+        done = run_certificate(plant, study, seeds=seeds, workers=count, progress=progress)
         page = certificate_report(done, plant, recipe(study))
         write_page(page, folder / PAGE, folder / FIGURES, progress, count, replay=not no_replay)
         write_json(folder / VALUES, "certificate", 1, done.content())

@@ -1,4 +1,4 @@
-"""``robotid check``: whether a robot can exist, and what can be identified of it."""
+"""``robotid check``: consistency of a robot, and its identifiable parameters."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""From the words of a command to its call: shared options, and what is refused beforehand."""
+"""From a command line to the call: shared options and checks before the work."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ NAMED_PARAMETERS = {
     "plant_drive": ("plant drive", "plant-drives"),
     "engine": ("engine", "engines"),
 }
-"""Parameters that are a name, with what it is a name of and its kind in `robotid list`."""
+"""Parameters that are names, with noun and kind in `robotid list`."""
 
 EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
@@ -35,9 +35,8 @@ def command(
     """Make a command of a function: its parameters are the options, its text is the help.
 
     A function that takes `study` has the options of a study's configuration behind its own, and
-    receives the configuration that they make. What is wrong with the words is said before the
-    function loads what it needs, which takes a while. Until it calls `output.begin` a signal ends
-    the process.
+    receives the configuration that they make. Wrong arguments are refused before the function loads
+    its imports, which takes a while. Until it calls `output.begin` a signal ends the process.
 
     It `uses` fields of `SharedOptions` beside those of the robot. `beside` returns from the
     command's parameters what it writes beside the file of ``--out``. Parameters that act only with
@@ -47,7 +46,9 @@ def command(
     def decorate(work: Callable[..., int]) -> Callable[..., int]:
         keyword = inspect.Parameter.KEYWORD_ONLY
         declared = inspect.signature(work).parameters
-        own = [p.replace(kind=keyword) for name, p in declared.items() if name != "study"]
+        command_parameters = [
+            p.replace(kind=keyword) for name, p in declared.items() if name != "study"
+        ]
         shared = inspect.signature(SharedOptions).parameters if "study" in declared else {}
         of_study = [p for name, p in shared.items() if name in (*ROBOT_FIELDS, *uses)]
         flags = [
@@ -57,24 +58,24 @@ def command(
         required = dict(needs) | ({"trust_plugins": "config"} if of_study else {})
 
         def run(**values: Any) -> int:
-            given = {name: value for name, value in values.items() if name not in COMMON_FLAGS}
-            _require_effect(given, required, excludes)
-            require_safe_files(given)
-            _require_known(given)
-            chosen = {p.name: given.pop(p.name) for p in of_study}
+            arguments = {name: value for name, value in values.items() if name not in COMMON_FLAGS}
+            _require_effect(arguments, required, excludes)
+            require_safe_files(arguments)
+            _require_known(arguments)
+            chosen = {p.name: arguments.pop(p.name) for p in of_study}
             if not of_study:
-                return work(**given)
+                return work(**arguments)
             from robotid_sim.cli.study_options import files_of, study_config
 
             study = study_config(SharedOptions(**chosen))
             if beside is not None:
-                require_writable(given["out"])
-            written = () if beside is None else beside(given)
-            require_safe_files(given, files_of(study), written)
-            return work(**given, study=study)
+                require_writable(arguments["out"])
+            written = () if beside is None else beside(arguments)
+            require_safe_files(arguments, files_of(study), written)
+            return work(**arguments, study=study)
 
         # Typer reads the options from here; type checkers do not know that functions carry it.
-        parameters = [*own, *of_study, *flags]
+        parameters = [*command_parameters, *of_study, *flags]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
         run.__doc__, run.__name__ = work.__doc__, work.__name__
@@ -84,7 +85,7 @@ def command(
 
 
 def _require_known(values: Mapping[str, Any]) -> None:
-    """Raise if there is no robot or part of a name; what a plugin may add is left to the work."""
+    """Raise if no robot or part has a name; names that a plugin may add are checked later."""
     robot = values.get("robot")
     if robot is not None and not Path(robot).is_dir():
         find_urdf(robot)
@@ -92,9 +93,9 @@ def _require_known(values: Mapping[str, Any]) -> None:
         return
     for key, (noun, kind) in NAMED_PARAMETERS.items():
         if (name := values.get(key)) is not None:
-            known = [row["name"] for row in PART_KINDS[kind].rows()]
-            if name not in known:
-                raise UnknownNameError.from_names(noun, name, known)
+            names = [row["name"] for row in PART_KINDS[kind].rows()]
+            if name not in names:
+                raise UnknownNameError.from_names(noun, name, names)
 
 
 def _require_effect(
@@ -102,7 +103,7 @@ def _require_effect(
     needs: Mapping[str, str | tuple[str, ...]],
     excludes: Mapping[str, str],
 ) -> None:
-    """Raise if an option is given that does nothing beside the others."""
+    """Raise if an option has no effect in combination with the others."""
     for name, needed in needs.items():
         others = (needed,) if isinstance(needed, str) else needed
         if _is_given(values[name]) and not any(_is_given(values[other]) for other in others):

@@ -1,11 +1,11 @@
-"""The commands: one line of each, and examples; what they do is in the module of their name."""
+"""Summary and examples of every command; its code is in the module of its name."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class CommandText(NamedTuple):
-    """What the help says of a command beside its own text."""
+    """Text of the help of a command beside its docstring."""
 
     summary: str
     """Line in the list of commands, at most 62 characters."""

@@ -1,4 +1,4 @@
-"""``robotid compare``: whether estimates are of one robot, and what studies make of them."""
+"""``robotid compare``: whether estimates are of one robot."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ def compare(
     report: options.ReportFile = None,
     json: options.Json = False,
 ) -> int:
-    """Say whether estimates of independent logs are of one robot, and what differs.
+    """Test whether estimates of independent logs are of one robot, and list differences.
 
     The chosen estimates are compared pair by pair, by their covariances; the false-alarm rate is at
     most 1 %. Predictions and tracking errors of folders are compared, too. Exit 1 if they differ.

@@ -1,4 +1,4 @@
-"""``robotid diagnose``: what is wrong with a log or with the model for it."""
+"""``robotid diagnose``: faults of a log or of its nominal model."""
 
 import robotid_sim as rid
 from robotid_sim.cli import options, output

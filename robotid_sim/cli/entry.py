@@ -1,4 +1,4 @@
-"""The program: what runs before the command line is loaded."""
+"""The program: start-up before the command line is loaded."""
 
 import gc
 import io
@@ -14,8 +14,8 @@ CHILD_ENVIRONMENT = {
     "NUMBA_CACHE_DIR": "",
     "NUMBA_CACHE_LOCATOR_CLASSES": "",
 }
-"""What keeps the working folder from being a source of code: Python puts it on the path of modules,
-and a file of Numba in it may name another cache of compiled code."""
+"""Environment without code from the working folder: Python would add it to the module path, and a
+file of Numba in it may name another cache of compiled code."""
 
 LOADING_THRESHOLDS = (20_000, 20, 20)
 """Objects between collections of garbage: modules make many that last, by 700 a tenth of the time
@@ -25,8 +25,8 @@ of a short command goes into looking through them."""
 def entry() -> None:
     """Run as a program.
 
-    While modules load, a signal that ends programs does so at once: nothing is begun then, and
-    libraries turn the exception into errors of their own. From the first step of a command on it is
+    While modules load, a signal that ends programs does so at once: nothing has begun then, and
+    libraries convert the exception. From the first step of a command on it is
     an exception, and after `GRACE` the end; once the command is done it ends the program again.
     """
     gc.set_threshold(*LOADING_THRESHOLDS)
@@ -38,7 +38,7 @@ def entry() -> None:
     from robotid_sim.cli.app import main
 
     code = main()
-    for number in ENDING_SIGNALS:  # nobody is left to take an exception
+    for number in ENDING_SIGNALS:  # no handler of exceptions is left
         if isinstance(signal.getsignal(number), Interrupt):
             signal.signal(number, signal.SIG_DFL)
     exec("")  # "python -m" ends by SIGINT where an exception of it left the text executed last
@@ -46,9 +46,9 @@ def entry() -> None:
 
 
 def open_streams() -> None:
-    """Let streams that are closed lead nowhere, and characters that a locale lacks be replaced.
+    """Redirect closed streams to nowhere, and replace characters that a locale cannot encode.
 
-    A file would be opened in the place of a closed one otherwise, and be written into.
+    Otherwise a file could be opened in place of a closed stream and be overwritten.
     """
     for number in range(3):
         try:

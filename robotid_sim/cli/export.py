@@ -26,7 +26,7 @@ def export(
     """Write a robot for other tools, as URDF, MJCF (MuJoCo), SDF (Gazebo), or source code.
 
     The suffix of the file says which: .urdf, .xml, .sdf, .py, .c. A TOML file beside a model holds
-    what the format has no place for: rotor inertia (not of MJCF), friction offset and constant,
+    what the format cannot represent: rotor inertia (not of MJCF), friction offset and constant,
     acceleration limits. Source code computes inverse dynamics, mass matrix, gravity and friction,
     and needs numpy alone, or nothing.
     """

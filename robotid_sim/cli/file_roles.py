@@ -1,4 +1,4 @@
-"""What a command reads and writes: no output may be an input, and results are of one run."""
+"""Files that a command reads and writes: no output may be an input, and results are of one run."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ OUTPUT_PARAMETERS = (
     "record",
     "csv",
     "write_map",
-    "draws",
+    "posterior_samples",
     "junit",
 )
 """Parameters of commands that name files or folders to write; every other path is read."""
@@ -28,7 +28,7 @@ OUTPUT_PARAMETERS = (
 def require_safe_files(
     values: Mapping[str, Any], read: Iterable[Path] = (), written: Iterable[Path] = ()
 ) -> None:
-    """Raise if a command would destroy what it reads, or mix the results of runs.
+    """Raise if a command would overwrite its input, or mix the results of runs.
 
     `values` are the parameters of the command, `read` and `written` further files. Raises
     `OptionError` if an output is an input, is written twice, or is of a run, or if a run replaces

@@ -1,4 +1,4 @@
-"""Commands that are loaded when they are called, and a help without the terms of Python."""
+"""Commands that are loaded when they are called, and their help."""
 
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from robotid_sim.errors import UnknownNameError
 ALL_OPTION = "--help-all"
 
 MAX_OPTIONS = 20
-"""Options of a command up to which its help has all of them."""
+"""Most options for which the help of a command has all of them."""
 
 INPUT_OPTIONS = (
     "config base tip payload nominal mapping profile topic trajectory log result task load prior "
@@ -25,7 +25,7 @@ INPUT_OPTIONS = (
 )
 OUTPUT_OPTIONS = (
     "out report urdf csv json figures junit parameters meshes no_replay view record size fps "
-    "write_map draws format verbose quiet debug help_all"
+    "write_map posterior_samples format verbose quiet debug help_all"
 )
 OPTION_GROUPS = dict.fromkeys(INPUT_OPTIONS.split(), "Input") | dict.fromkeys(
     OUTPUT_OPTIONS.split(), "Output"
@@ -34,15 +34,16 @@ OPTION_GROUPS = dict.fromkeys(INPUT_OPTIONS.split(), "Input") | dict.fromkeys(
 
 RARE_OPTIONS = frozenset(
     "assume_limits no_urdf_friction plugin trust_plugins plant_friction plant_drive no_clearance "
-    "workers meshes no_replay junit debug quiet dry_run repair parameters drive_gain_std draws "
-    "camera renderer port no_open magnify fps segment topic engine floor view payload scenario "
+    "workers meshes no_replay junit debug quiet dry_run repair parameters drive_gain_std "
+    "posterior_samples camera renderer port "
+    "no_open magnify fps segment topic engine floor view payload scenario "
     "runs explain solver compare joint time".split()
 )
 """Options that few need."""
 
 
 class Word(NamedTuple):
-    """What a shell is offered, as Typer reads it."""
+    """A shell completion, as Typer reads it."""
 
     value: str
     help: str
@@ -50,7 +51,7 @@ class Word(NamedTuple):
 
 
 class PlainCommand(typer.core.TyperCommand):
-    """A command whose help shows names that people know: ROBOT, FILE, SECONDS."""
+    """A command whose help shows plain names: ROBOT, FILE, SECONDS."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is Typer's
         """Return the words of the usage line."""
@@ -61,11 +62,11 @@ class PlainCommand(typer.core.TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options by group; of many only those that are in common use."""
         parameters = self.get_params(ctx)
-        options = [p for p in parameters if _is(p, "option")]
+        options = [p for p in parameters if is_kind(p, "option")]
         shown = options
         if len(options) > MAX_OPTIONS and ALL_OPTION not in command_words():
             shown = [p for p in options if p.name not in RARE_OPTIONS]
-        groups = {"Arguments": [p for p in parameters if _is(p, "argument")]}
+        groups = {"Arguments": [p for p in parameters if is_kind(p, "argument")]}
         groups |= {title: [] for title in ("Input", "Method", "Output")}
         for option in shown:
             groups[OPTION_GROUPS.get(option.name, "Method")].append(option)
@@ -103,7 +104,7 @@ class Commands(typer.core.TyperGroup):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Return the commands and options that begin so; no command is loaded."""
+        """Return the commands and options with a prefix; no command is loaded."""
         words = [Word(name, text.summary) for name, text in COMMANDS.items()]
         parameters: list[Any] = self.get_params(ctx)
         words += [Word(name, str(p.help)) for p in parameters for name in p.opts]
@@ -130,13 +131,14 @@ def load_command(name: str) -> Any:
     return typer.main.get_command(alone)
 
 
-def _is(param: Any, kind: str) -> bool:
+def is_kind(param: Any, kind: str) -> bool:
+    """Return whether a parameter is an option or an argument."""
     return bool(param.param_type_name == kind)
 
 
 def _row(param: Any) -> tuple[str, str]:
     """Return name and text of an argument or option."""
-    if _is(param, "argument"):
+    if is_kind(param, "argument"):
         return str(param.metavar), param.help + ("" if param.required else "  [optional]")
     names = ", ".join(sorted(param.opts, key=len))
     notes = ["required"] if param.required else []

@@ -28,7 +28,7 @@ def identify(
     mapping: options.MapFile = None,
     hold_out: options.HoldOutText = None,
     urdf: options.UrdfFile = None,
-    draws: options.Draws = None,
+    posterior_samples: options.PosteriorSamples = None,
     meshes: options.Meshes = MeshMode.COPY,
     parameters: options.ParameterFile = None,
     report: options.ReportFile = None,
@@ -57,7 +57,11 @@ def identify(
     model, plan = rid.build_robot(robot, study.robot), build_fit(study)
     data = rid.read_logs(log, model, mapping)
     of_file = hold_out is not None and Path(hold_out).exists()
-    files = [] if draws is None else folder_of_draws(draws[1], draws[0])
+    files = (
+        []
+        if posterior_samples is None
+        else folder_of_draws(posterior_samples[1], posterior_samples[0])
+    )
     with output.progress_line() as progress:
         fit = rid.identify(
             data,

@@ -1,4 +1,4 @@
-"""``robotid import``: a machine's log in a foreign form as a log of ours."""
+"""``robotid import``: a machine's log as a log of robotid."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,7 +56,7 @@ def import_(
     from robotid_sim.report.text import import_text
 
     output.begin(out, write_map)
-    # Only its joints matter here: inertia that cannot be is `check`'s to tell.
+    # Only its joints matter here; `check` reports impossible inertia.
     read = rid.load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
     chosen: dict[str, Any] = {"profile": profile, "topic": topic, "segment": segment}
     done = convert_log(source, read, out, mapping=mapping, write_map=write_map, **chosen)

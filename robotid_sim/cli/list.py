@@ -1,4 +1,4 @@
-"""``robotid list``: what there is, and the options of each item."""
+"""``robotid list``: the available items and their options."""
 
 from typing import Annotated, Any
 
@@ -33,7 +33,7 @@ def list_(
     plugin: options.Plugins = None,
     json: options.Json = False,
 ) -> int:
-    """List the kinds, the items of a KIND, or what there is to say of the item NAME.
+    """List the kinds, the items of a KIND, or the properties of the item NAME.
 
     Of an item: its source, its options with default and meaning, and where its name goes.
     """

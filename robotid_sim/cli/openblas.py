@@ -1,4 +1,4 @@
-"""The kernels that OpenBLAS works with, which it chooses as NumPy loads it."""
+"""The kernels of OpenBLAS, which are chosen when NumPy loads it."""
 
 import importlib.util
 import os
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 CORETYPE_VARIABLE = "OPENBLAS_CORETYPE"
-"""The variable that tells OpenBLAS which kernels to take."""
+"""Variable that sets the kernels of OpenBLAS."""
 
 KERNELS, NEEDED = "Haswell", {"avx2", "fma"}
 """Kernels of OpenBLAS for all x86-64 processors since 2013, and the instructions that they have."""
@@ -40,11 +40,11 @@ def openblas_of(package: str) -> tuple[int, ...] | None:
 
     None of a package that was built elsewhere: it may load any.
     """
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
         return None
     try:
-        configuration = Path(found.origin).with_name("__config__.py").read_text(encoding="utf-8")
+        configuration = Path(spec.origin).with_name("__config__.py").read_text(encoding="utf-8")
     except OSError:
         return None
     match = re.search(r"OpenBLAS (\d+)\.(\d+)\.(\d+)", configuration)

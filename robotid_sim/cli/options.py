@@ -26,13 +26,13 @@ LOAD_FORMAT = "M[,X,Y,Z[,I,I,I,I,I,I]]"
 def names(kind: str) -> Callable[[str], Words]:
     """Return a function that gives the items of a kind that begin like a word; reads them then."""
 
-    def matching(incomplete: str) -> Words:
+    def match_items(incomplete: str) -> Words:
         from robotid_sim.part_kinds import PART_KINDS
 
         rows = PART_KINDS[kind].rows()
         return [(r["name"], r["summary"]) for r in rows if r["name"].startswith(incomplete)]
 
-    return matching
+    return match_items
 
 
 def value(metavar: str, text: str, *flags: str, **more: Any) -> Any:
@@ -160,7 +160,7 @@ COMMON_FLAGS = {
     "verbose": Annotated[
         bool, typer.Option("-v", "--verbose", help="Print details; report every step on stderr.")
     ],
-    "quiet": Annotated[bool, flag("--quiet", "Print nothing but errors and JSON.")],
+    "quiet": Annotated[bool, flag("--quiet", "Print only errors and JSON.")],
     "debug": Annotated[bool, flag("--debug", "Show the traceback of an error.")],
 }
 """What every command has and the top level reads."""
@@ -211,7 +211,7 @@ GainStd = Annotated[
         max=0.9,
     ),
 ]
-LOG_KINDS_TEXT = "Log: .h5 or .csv of ours, or what `robotid import` reads."
+LOG_KINDS_TEXT = "Log: .h5 or .csv of robotid, or what `robotid import` reads."
 
 LogFile = Annotated[Path, argument("LOG", LOG_KINDS_TEXT)]
 SeveralLogs = Annotated[list[Path], argument("LOG", LOG_KINDS_TEXT)]
@@ -245,7 +245,7 @@ ParameterFile = Annotated[
     ),
 ]
 UrdfFile = Annotated[Path | None, file("Write the identified robot here.")]
-Draws = Annotated[
+PosteriorSamples = Annotated[
     tuple[int, Path] | None,
     value("N DIR", "Write N posterior samples of the robot to DIR, as URDF."),
 ]

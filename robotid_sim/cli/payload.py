@@ -41,14 +41,14 @@ def payload(
     from robotid_sim.report.text import payload_text
 
     output.begin(out)
-    known = None if load is None else parse_load(load)
+    known_load = None if load is None else parse_load(load)
     model = build_robot(robot, study.robot)
     bare, heavy = (rid.read_log(path, model) for path in (log, loaded))
     done = estimate_payload(
         bare,
         heavy,
         build_nominal_of_log(model, bare[0], study),
-        load=known,
+        load=known_load,
         drive_gain_std=drive_gain_std,
         preprocessor=build_preprocessor(study.preprocess),
         joint_parameters=study.estimation.joint_parameters,

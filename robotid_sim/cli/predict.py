@@ -31,7 +31,7 @@ def predict(
 ) -> int:
     """Predict the torques of a log that an estimate has not seen, and score them by joint.
 
-    The motion comes from the log's positions and velocities, friction velocities and torque delay
+    The motion comes from the log's positions and velocities, transition velocities and torque delay
     from the estimate. For a machine's log ROBOT is the nominal model.
     """
     from robotid_sim.cli.study_options import recipe
@@ -45,7 +45,7 @@ def predict(
 
     output.begin(out, csv, report)
     model, saved = build_robot(robot, study.robot), SavedEstimate.from_estimate(estimate)
-    saved.find_measured_joints(model)  # another robot's estimate is told before its log is read
+    saved.find_measured_joints(model)  # refuses another robot's estimate before the log is read
     data = rid.read_log(log, model, mapping)
     done = predict_log(
         saved,

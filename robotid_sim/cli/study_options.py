@@ -22,42 +22,42 @@ def recipe(study: StudyConfig) -> Recipe:
     )
 
 
-def study_config(given: SharedOptions) -> StudyConfig:
+def study_config(shared: SharedOptions) -> StudyConfig:
     """Return the configuration file's content with the command line's options on top."""
-    robot: dict[str, Any] = {"base": given.base, "tip": given.tip}
-    robot["payload"] = None if given.payload is None else parse_payload(given.payload)
-    robot["assume_limits"] = given.assume_limits or None
-    robot["repair"] = given.repair or None
-    robot["urdf_friction"] = False if given.no_urdf_friction else None
+    robot: dict[str, Any] = {"base": shared.base, "tip": shared.tip}
+    robot["payload"] = None if shared.payload is None else parse_payload(shared.payload)
+    robot["assume_limits"] = shared.assume_limits or None
+    robot["repair"] = shared.repair or None
+    robot["urdf_friction"] = False if shared.no_urdf_friction else None
     overrides: dict[str, Any] = {
         "robot": {key: value for key, value in robot.items() if value is not None}
     }
-    if given.seed is not None:
-        overrides["seed"] = given.seed
-    if given.nominal is not None:
-        overrides["nominal"] = {"file": str(given.nominal)}
-    if given.preset is not None:
-        overrides["preset"] = given.preset
+    if shared.seed is not None:
+        overrides["seed"] = shared.seed
+    if shared.nominal is not None:
+        overrides["nominal"] = {"file": str(shared.nominal)}
+    if shared.preset is not None:
+        overrides["preset"] = shared.preset
     overrides["experiment"] = {}
-    if given.plant_friction is not None:
-        overrides["experiment"]["friction"] = {"law": given.plant_friction}
-    if given.plant_drive is not None:
-        overrides["experiment"]["drive"] = {"kind": given.plant_drive}
-    if given.engine is not None:
-        overrides["experiment"]["engine"] = given.engine
-    load_plugins(given.plugin or ())
-    study = load_config(given.config, overrides, trust_plugins=given.trust_plugins)
+    if shared.plant_friction is not None:
+        overrides["experiment"]["friction"] = {"law": shared.plant_friction}
+    if shared.plant_drive is not None:
+        overrides["experiment"]["drive"] = {"kind": shared.plant_drive}
+    if shared.engine is not None:
+        overrides["experiment"]["engine"] = shared.engine
+    load_plugins(shared.plugin or ())
+    study = load_config(shared.config, overrides, trust_plugins=shared.trust_plugins)
     require_buildable(study)
     if study.nominal.file is not None:  # must exist, also for commands that do without it
         try:
             find_urdf(study.nominal.file)
         except UnknownNameError as error:
             raise UnknownNameError(f"nominal model: {error}") from error
-    if given.no_clearance:
+    if shared.no_clearance:
         study = study.with_design({}, {"contact": True})
-    if given.full:
+    if shared.full:
         study = study.full()
-    return study.quick() if given.quick else study
+    return study.quick() if shared.quick else study
 
 
 def files_of(study: StudyConfig) -> list[Path]:

@@ -71,7 +71,7 @@ def _serve_until_interrupted(server: ThreadingHTTPServer) -> None:
 
 class _PageServer(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a browser that goes before it has read all: a closed tab is no error."""
+        """Ignore a browser that disconnects before it has read all: that is no error."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 

@@ -1,4 +1,4 @@
-"""What a controller is: a law from time, state and setpoint to joint torque."""
+"""Controllers: laws from time, state and setpoint to joint torque."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class Setpoint(NamedTuple):
 class Controller(ABC):
     """Anything that turns states into commands, once per control step.
 
-    Commands are not clipped: the drive does that, and the log then shows how often.
+    Commands are not clipped: the drive clips them, and the log shows how often.
     """
 
     @abstractmethod
@@ -32,7 +32,7 @@ class Controller(ABC):
         """Return the joint torque [N m], shape (n,), at time `t` [s] and state `q`, `dq`."""
 
     def reset(self) -> None:
-        """Forget internal state before a new run; stateless controllers have none."""
+        """Reset the internal state before a new run; stateless controllers have none."""
         return
 
 
@@ -40,7 +40,7 @@ class ModelController(Controller):
     """A control law; built from a nominal model, never from the plant."""
 
     uses_feedforward: ClassVar[bool] = True
-    """Whether the torque is that of the motion where there is no error."""
+    """Whether the torque without error is that of the motion."""
 
     @classmethod
     @abstractmethod

@@ -26,10 +26,10 @@ MIN_BOUNDARY_LAYER = 1e-3
 """Boundary layer of a joint that needs no torque along the path [rad/s or m/s]."""
 
 MAX_SHARE_PER_STEP = 1.0
-"""Share of the sliding variable that one control step may take away; beyond, it overshoots."""
+"""Largest share of the sliding variable that one control step removes without overshoot."""
 
 POSE_COUNT = 200
-"""Poses of a path that the coupling of the joints is looked at, about."""
+"""Approximate number of poses of a path for the coupling of the joints."""
 
 
 @public_value
@@ -42,7 +42,7 @@ class LoopGains:
     inertia: Float1D
     """Mean diagonal of the mass matrix along the path, M_jj [kg m^2], shape (n,).
 
-    Less for joints that others make too light for it at the control rate, see `bearable_inertia`.
+    Less for joints whose coupling makes them too light at the control rate, see `bearable_inertia`.
     """
     gain: Float1D
     """Switching gain K [N m], shape (n,)."""
@@ -51,14 +51,14 @@ class LoopGains:
     error_bound: Float1D
     """Tracking error under the disturbance bound, D / (M_jj lambda^2) [rad], shape (n,)."""
     disturbance: Float1D
-    """Disturbance bound D with what comes from the other joints [N m], shape (n,)."""
+    """Disturbance bound D, including the coupling of other joints [N m], shape (n,)."""
     rate: float
     """Control rate [Hz]."""
     coupling: float = 1.0
     """Largest eigenvalue of M^-1 diag(M_jj) along the path: how much faster than a joint alone the
     fastest motion of all joints together decays."""
     limited: tuple[str, ...] = ()
-    """Joints whose error bound is above the one wanted."""
+    """Joints whose error bound is above the requested one."""
 
     def __post_init__(self) -> None:
         freeze(self, (None,), "inertia", "gain", "layer", "error_bound", "disturbance")
@@ -70,8 +70,8 @@ class LoopGains:
         """Highest decay rate of the sliding variable that the control rate admits [1/s].
 
         Over a control step no joint alone may lose more than a quarter of s, and the fastest motion
-        of all joints no more than half, which one sample of delay bears too. It is never less than
-        the bandwidth, which is checked on its own.
+        of all joints no more than half, which tolerates one sample of delay too. It is never less
+        than the bandwidth, which is checked on its own.
         """
         return max(self.bandwidth, self.rate * min(0.25, 0.5 / self.coupling))
 
@@ -180,7 +180,7 @@ def _combine_slow_torques(
     bandwidth: float,
     frequency: float,
 ) -> Float1D:
-    r"""Return the slow torque on every joint alone that is as bad as those on all joints together.
+    r"""Return the slow torque on a single joint that is equivalent to those on all joints.
 
     Inside the layer :math:`M \dot s + I \lambda s = d`: a joint that gives way accelerates the
     others. Of sinusoidal torques of amplitudes d and any phases the largest error of joint i is
@@ -197,7 +197,7 @@ def _combine_slow_torques(
 def bearable_inertia(
     nominal: Robot, q: Float2D, inertia: Float1D, largest: float
 ) -> tuple[Float1D, float]:
-    r"""Return the inertia that gains may count on, and its coupling.
+    r"""Return the inertia for the gains, and its coupling.
 
     Torques :math:`I \lambda s` with diagonal I let s decay at the eigenvalues of :math:`M^{-1}
     I \lambda`. Where joints move one another, as those of parallel axes without rotors, the

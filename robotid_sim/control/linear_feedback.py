@@ -1,6 +1,6 @@
 """Laws with linear feedback: computed torque, PD with gravity compensation, PID.
 
-How fast the loop is that follows an excitation with a nominal model.
+Bandwidth of the loop that follows an excitation with a nominal model.
 """
 
 from dataclasses import dataclass, field
@@ -56,13 +56,13 @@ class ComputedTorque(ModelController):
     """
 
     model: Robot
-    """Model of the robot, as far as it is known."""
+    """Model of the robot."""
     kp: float = 2500.0
     """Position gain [1/s^2]."""
     kd: float = 100.0
     """Velocity gain [1/s]."""
     feedback_inertia: Float1D | None = None
-    """Inertia I that the feedback counts on beside the model's [kg m^2 or kg], shape (n,)."""
+    """Inertia I added to the model's in the feedback [kg m^2 or kg], shape (n,)."""
     _phi: Float1D = field(init=False, repr=False)
     _drive: Float2D = field(init=False, repr=False)
     """Rows Fv, Fc, Fo, Ia of the model."""
@@ -85,7 +85,7 @@ class ComputedTorque(ModelController):
         return cls(model, gains.bandwidth**2, 2.0 * gains.bandwidth)
 
     def reset(self) -> None:
-        """Forget how far dry friction has built up."""
+        """Reset the friction that has built up."""
         self._terms.reset()
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
@@ -138,8 +138,8 @@ class GravityPd(ModelController):
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""
         del t
-        held = gravity_torque(self.model, q)
-        return np.asarray(held + self.kp * (setpoint.q - q) + self.kd * (setpoint.dq - dq))
+        gravity = gravity_torque(self.model, q)
+        return np.asarray(gravity + self.kp * (setpoint.q - q) + self.kd * (setpoint.dq - dq))
 
 
 @document_attributes
@@ -217,10 +217,10 @@ MAX_BANDWIDTH_RATIO = 0.125
 """Largest bandwidth over the control rate [rad]."""
 
 NOMINAL_ERROR_SHARE = 0.2
-"""Share of gravity and dry friction that a nominal model gets wrong."""
+"""Relative error of gravity and Coulomb friction of a nominal model."""
 
 VELOCITY_SHARE = 0.05
-"""Share of a velocity limit that the error may take; designs leave a tenth."""
+"""Share of a velocity limit for the error; designs leave a tenth."""
 
 POSE_COUNT = 200
 
@@ -231,7 +231,7 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
     Where a model gets an acceleration a wrong from one moment to the next, a critically damped loop
     of bandwidth :math:`\omega` is off in velocity by at most :math:`a / (e\, \omega)`. Light links
     without rotors have a large a: a fifth of :math:`M^{-1} g` at the worst of random poses, or of
-    what dry friction gives the joint alone, which turns around with the joint.
+    the effect of Coulomb friction on the joint alone, which reverses with the joint.
 
     The control rate is in Hz.
     """
@@ -245,7 +245,7 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
 
 
 def friction_inertia(nominal: Robot, rate: float) -> Float1D:
-    r"""Return the inertia that joints of friction and no rotor lack in the loop [kg m^2 or kg].
+    r"""Compute the missing inertia of joints with friction and without rotor [kg m^2 or kg].
 
     Over a control step h viscous friction is like an inertia :math:`h F_v`. Of a joint that moves
     less, gains in proportion to its inertia are next to nothing beside its friction: it goes where
@@ -255,8 +255,8 @@ def friction_inertia(nominal: Robot, rate: float) -> Float1D:
     other joints.
     """
     viscous = np.array([joint.friction.Fv for joint in nominal.joints])
-    lacking = viscous / rate - _lightest(nominal, _poses(nominal))
-    return np.asarray(np.maximum(lacking, 0.0))
+    missing = viscous / rate - _lightest(nominal, _poses(nominal))
+    return np.asarray(np.maximum(missing, 0.0))
 
 
 def _poses(nominal: Robot) -> Float2D:

@@ -1,4 +1,4 @@
-"""Velocity from encoders: an observer that predicts with a model and corrects with positions."""
+"""Velocity from encoders by an observer that predicts with a model and corrects with positions."""
 
 from dataclasses import dataclass, field
 
@@ -42,14 +42,14 @@ class VelocityObserver:
     """
 
     model: Robot
-    """What the controller believes."""
+    """Model inside the controller."""
     rate: float
     """Sample rate f [Hz]."""
     bandwidth: float
     """Pole omega of the error [rad/s]."""
     _gains: tuple[float, float, float] = field(init=False, repr=False)
-    _known: tuple[Float2D, Float1D, Float1D, Float2D] = field(init=False, repr=False)
-    """What the kernels know of the model."""
+    _model_arrays: tuple[Float2D, Float1D, Float1D, Float2D] = field(init=False, repr=False)
+    """Arrays of the model for the kernels."""
     _q: Float1D = field(init=False, repr=False)
     _dq: Float1D = field(init=False, repr=False)
     _missed: Float1D = field(init=False, repr=False)
@@ -64,12 +64,17 @@ class VelocityObserver:
             )
         model, f, z = self.model, self.rate, float(np.exp(-self.bandwidth / self.rate))
         self._gains = (1.0 - z**3, 1.5 * f * (1.0 - z**2) * (1.0 - z), f**2 * (1.0 - z) ** 3)
-        self._known = (model.geometry, model.gravity, model.parameters(), coefficients_of(model))
+        self._model_arrays = (
+            model.geometry,
+            model.gravity,
+            model.parameters(),
+            coefficients_of(model),
+        )
         self._terms = RunningTerms(model, model.terms)
         self.reset(model.home, np.zeros(model.dof))
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
-        """Start from a state that is known."""
+        """Start from a known state."""
         self._terms.reset()
         self._q, self._dq = np.array(q, dtype=float), np.array(dq, dtype=float)
         self._missed, self._ddq = np.zeros(self.model.dof), np.zeros(self.model.dof)
@@ -92,7 +97,7 @@ class VelocityObserver:
         dt = 1.0 / self.rate
         if self._terms:
             tau = tau - self._terms(self._q, self._dq, self._ddq)
-        _, ddq, _, _, sound = kernels.plant_step(*self._known, self._q, self._dq, tau, dt)
+        _, ddq, _, _, sound = kernels.plant_step(*self._model_arrays, self._q, self._dq, tau, dt)
         if not sound:
             raise RankDeficientError(not_positive_definite(self.model))
         self._ddq = ddq

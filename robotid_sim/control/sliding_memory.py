@@ -20,7 +20,7 @@ class IntegralSlidingMode(SlidingLaw):
     r"""Integral sliding-mode control: a nominal law, and switching that keeps the robot on it.
 
     The nominal law is that of `ComputedTorque`, :math:`\ddot e + 2 \lambda \dot e + \lambda^2 e =
-    0`. How far the robot has left it is
+    0`. The deviation from it is
 
     .. math:: s = \dot e + 2 \lambda e + z, \quad \dot z = \lambda^2 e, \quad
         z(0) = -\dot e(0) - 2 \lambda e(0), \qquad
@@ -61,7 +61,7 @@ class IntegralSlidingMode(SlidingLaw):
         )
 
     def reset(self) -> None:
-        """Start on the surface at the next sample, wherever the robot then is."""
+        """Start on the surface at the next sample, at the state of the robot."""
         self._modeled.reset()
         self._state[:] = np.nan
 
@@ -95,7 +95,7 @@ class SuperTwisting(SlidingLaw):
     A sampled loop chatters around zero. Below the layer the law is therefore linear,
     :math:`k_1 \Phi^{-1/2} s + w` with :math:`\dot w = k_2 s / \Phi`: a disturbance of rate L leaves
     s at :math:`L / k_2` of the layer. As a proportional-integral loop through a positive diagonal I
-    it is passive, hence stable on coupled joints too, to which the proof of one joint does not
+    it is passive, hence stable on coupled joints too, to which the analysis of one joint does not
     extend outside of the layer. Its damping ratio :math:`k_1 / (2 \sqrt{k_2})` does not depend on
     the layer.
 
@@ -163,13 +163,13 @@ class SuperTwisting(SlidingLaw):
 
 
 GAIN_RESERVE = 2.0
-"""The gain falls while it is more than this many times the torque that s asks for."""
+"""Ratio of the gain to the torque required by s above which the gain decreases."""
 
 
 @document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdaptiveSlidingMode(SlidingLaw):
-    r"""Sliding-mode control with a gain that grows outside of the layer and falls inside.
+    r"""Sliding-mode control with a gain that increases outside of the layer and decreases inside.
 
     .. math:: \tau = \hat\tau(v, a) + K(t)\, \mathrm{sat}(s / \Phi(t)), \qquad
         \dot K = \gamma |s|\, \mathrm{sgn}(|s| - \Phi / 2), \qquad

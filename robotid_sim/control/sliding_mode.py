@@ -26,7 +26,7 @@ class Compensation:
     .. math:: \hat\tau = \hat M a + \hat C v + \hat g + \hat f(v)
 
     With :math:`v = \dot q + s`, :math:`a = \dot v`, the torque :math:`\tau = \hat\tau + u` and the
-    right model, what is left is [1]_, sec. 9.2
+    right model, the remaining error is [1]_, sec. 9.2
 
     .. math:: M \dot s + C s + f(\dot q + s) - f(\dot q) = -u - d ,
 
@@ -50,7 +50,7 @@ class Compensation:
         object.__setattr__(self, "_terms", RunningTerms(self.model, self.model.terms))
 
     def reset(self) -> None:
-        """Forget how far dry friction has built up."""
+        """Reset the friction that has built up."""
         self._terms.reset()
 
     def __call__(self, q: Float1D, dq: Float1D, v: Float1D, a: Float1D) -> Float1D:
@@ -72,7 +72,7 @@ class SlidingLaw(ModelController):
     """Decay rate of the error on the surface, lambda [rad/s]."""
     _modeled: Compensation = field(init=False, repr=False)
     _state: Float1D = field(init=False, repr=False)
-    """What a law with memory remembers, shape (n,); set by its `reset`."""
+    """Internal state of a law with memory, shape (n,); set by its `reset`."""
 
     def __post_init__(self) -> None:
         check_gains(self)
@@ -81,7 +81,7 @@ class SlidingLaw(ModelController):
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was remembered of the run before."""
+        """Reset the state of the previous run."""
         self._modeled.reset()
 
 
@@ -153,12 +153,12 @@ class SlidingMode(ModelController):
         object.__setattr__(self, "_modeled", Compensation(self.model))
 
     def reset(self) -> None:
-        """Forget what was remembered of the run before."""
+        """Reset the state of the previous run."""
         self._modeled.reset()
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
-        """Return the law with the gains as they are: they are made for it."""
+        """Return the law with the gains unchanged."""
         return cls(model, gains)
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:

@@ -1,1 +1,1 @@
-"""Diagnostics: whether an estimate deserves trust, and what the data do not show."""
+"""Diagnostics: reliability of an estimate, and limits of the data."""

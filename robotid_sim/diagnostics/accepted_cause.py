@@ -1,4 +1,4 @@
-"""A candidate cause with what it gains, as the search accepts it."""
+"""A candidate cause that the search accepted, with its gain in log-likelihood."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,20 +13,20 @@ from robotid_sim.diagnostics.evidence import Correction, Evidence
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AcceptedCause:
-    """A candidate with what it gains, by block."""
+    """An accepted candidate with its gain by block."""
 
     candidate: ColumnCandidate | CorrectionCandidate
     value: Float1D
     """Fitted parameters; empty for a correction that has none."""
     gains: Float1D
     residual: tuple[Float1D, Float1D]
-    """Noise of every joint's rows over its RMS torque, without and with it, both shape (n,)."""
+    """Noise of the rows per joint over RMS torque, without and with the cause, both shape (n,)."""
     alternatives: tuple[str, ...] = ()
-    """Other kinds that explain the log as well."""
-    informed: bool = False
-    """Whether the gain is that of a likelihood that takes the nominal model for roughly right."""
-    notable: bool = True
-    """Whether it is worth a word; one that is not still explains what others would be taken for."""
+    """Kinds of causes that explain the log equally well."""
+    uses_nominal: bool = False
+    """Whether the gain is of a likelihood with a wide prior about the nominal model."""
+    is_significant: bool = True
+    """Whether it is reported; the search keeps others, for their torque would be mistaken."""
 
     @property
     def kind(self) -> str:
@@ -38,25 +38,27 @@ class AcceptedCause:
         """Joints that it concerns; empty for all."""
         return self.candidate.joints
 
-    def words(self, correction: Correction) -> Wording:
-        """Return the cause in words, once all corrections of the search are known."""
+    def describe(self, correction: Correction) -> Wording:
+        """Return the texts of the cause, given all corrections of the search."""
         candidate = self.candidate
         if isinstance(candidate, ColumnCandidate):
-            total = candidate.total
-            return candidate.words(self.value if total is None else total(correction))
-        words = candidate.words
-        return words if isinstance(words, Wording) else words(correction)
+            total = candidate.combine
+            return candidate.wording(self.value if total is None else total(correction))
+        wording = candidate.wording
+        return wording if isinstance(wording, Wording) else wording(correction)
 
     @property
     def is_column(self) -> bool:
-        """Whether it stands beside the parameters as further columns."""
-        return isinstance(self.candidate, ColumnCandidate) and self.candidate.corrected is None
+        """Whether it adds columns to the regressor."""
+        return isinstance(self.candidate, ColumnCandidate) and self.candidate.correct is None
 
     @property
-    def is_sizable(self) -> bool:
-        """Whether it is worth a word by the size of its parameters."""
-        one = self.candidate
-        return isinstance(one, ColumnCandidate) and one.by_size and one.is_notable(self.value)
+    def is_large(self) -> bool:
+        """Whether the size of its parameters makes it significant."""
+        cause = self.candidate
+        if not isinstance(cause, ColumnCandidate):
+            return False
+        return cause.by_size and cause.is_significant(self.value)
 
     @property
     def gain(self) -> float:
@@ -65,49 +67,49 @@ class AcceptedCause:
 
     @property
     def std(self) -> float:
-        """Standard error of the gain over the blocks; NaN for one that is not of blocks."""
-        if self.informed:
+        """Standard error of the gain over the blocks; NaN if the gain is not by block."""
+        if self.uses_nominal:
             return float("nan")
         return float(np.sqrt(self.gains.size) * self.gains.std(ddof=1))
 
     @property
-    def fall(self) -> float:
-        """Largest factor by which the noise of a joint's rows falls."""
+    def residual_ratio(self) -> float:
+        """Largest ratio over the joints of the noise without and with the cause."""
         before, after = self.residual
         return float((before / after).max())
 
     def correct_evidence(self, evidence: Evidence) -> Evidence:
-        """Return the evidence with this cause accounted for."""
+        """Apply this cause to the evidence."""
         candidate = self.candidate
         if isinstance(candidate, CorrectionCandidate):
             return evidence.apply_correction(candidate.correction)
-        if candidate.corrected is not None:
-            return evidence.apply_correction(candidate.corrected(self.value))
+        if candidate.correct is not None:
+            return evidence.apply_correction(candidate.correct(self.value))
         return evidence.add_columns(candidate.columns)
 
 
 def merge_sign_causes(accepted: Sequence[AcceptedCause]) -> list[AcceptedCause]:
-    """Return the causes with all wrong signs of torques as one, where the first of them stands.
+    """Merge all wrong torque signs into one cause, at the place of the first.
 
-    The signs of all torques, and once more those of two, are the signs of the others.
+    Inverting all torques and then two of them again inverts the remaining ones.
     """
-    parts = [one for one in accepted if one.kind == TORQUE_SIGN_KIND]
+    parts = [cause for cause in accepted if cause.kind == TORQUE_SIGN_KIND]
     if len(parts) < 2:
         return list(accepted)
-    signs = np.prod([_signs(part) for part in parts], axis=0)
-    whole = replace(
+    signs = np.prod([_read_signs(part) for part in parts], axis=0)
+    merged = replace(
         parts[0],
         candidate=torque_signs(signs),
         gains=np.array([sum(part.gain for part in parts)]),
         residual=(parts[0].residual[0], parts[-1].residual[1]),
-        informed=True,
+        uses_nominal=True,
     )
-    wrong = [whole] if (signs < 0.0).any() else []
-    first = next(k for k, one in enumerate(accepted) if one is parts[0])
-    others = [one for one in accepted if one.kind != TORQUE_SIGN_KIND]
-    return [*others[:first], *wrong, *others[first:]]
+    sign_cause = [merged] if (signs < 0.0).any() else []
+    first = next(k for k, cause in enumerate(accepted) if cause is parts[0])
+    others = [cause for cause in accepted if cause.kind != TORQUE_SIGN_KIND]
+    return [*others[:first], *sign_cause, *others[first:]]
 
 
-def _signs(one: AcceptedCause) -> Float1D:
-    assert isinstance(one.candidate, CorrectionCandidate), "a sign is no further column"
-    return np.asarray(one.candidate.correction.torque.diagonal())
+def _read_signs(cause: AcceptedCause) -> Float1D:
+    assert isinstance(cause.candidate, CorrectionCandidate), "a sign is no further column"
+    return np.asarray(cause.candidate.correction.torque.diagonal())

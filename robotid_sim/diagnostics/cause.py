@@ -1,4 +1,4 @@
-"""What a diagnosis says: causes by name with evidence and remedy, and candidates for them."""
+"""Causes of a diagnosis with evidence and remedy, and candidate causes."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -10,6 +10,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.evidence import Correction
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.estimation.selection import Hypothesis
+from robotid_sim.renamed import old_members
 
 HEALTHY_TEXT = "No fault found."
 SMALL_CAUSES_TEXT = (
@@ -19,24 +20,24 @@ SMALL_CAUSES_TEXT = (
 
 
 class Wording(NamedTuple):
-    """A cause in words."""
+    """Texts of a cause."""
 
     finding: str
-    """What is wrong, a sentence without its full stop and without the joint."""
+    """Fault, as a sentence without full stop and joint name."""
     remedy: str
-    """What to do, likewise."""
+    """Remedy, without full stop."""
 
-    def fill(self, value: Float1D, **others: object) -> "Wording":
-        """Put the parameters of a cause, and others, in the places of their names."""
+    def fill(self, value: Float1D, **texts: object) -> "Wording":
+        """Insert the parameters of a cause, and further texts, into the templates."""
         numbers = {"minus": -value[0], "twice": 2.0 * value[0], "total": 1.0 + value[0]}
         size = np.linalg.norm(value)
-        return Wording(*(t.format(value=value, size=size, **numbers, **others) for t in self))
+        return Wording(*(t.format(value=value, size=size, **numbers, **texts) for t in self))
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing that is wrong with a log or with the model for it."""
+    """A fault of a log or of its model."""
 
     kind: str
     """Name of the cause, lower-case kebab-case."""
@@ -46,43 +47,44 @@ class Cause:
     evidence: str
     remedy: str
     gain: float | None = None
-    """Held-out log-likelihood that it gains; None for what was found without a model."""
+    """Gain of the held-out log-likelihood; None for causes found without a model."""
     gain_std: float | None = None
     """Standard error of the gain over the blocks."""
     alternatives: tuple[str, ...] = ()
-    """Other kinds of causes that explain the log as well."""
+    """Kinds of causes that explain the log equally well."""
 
     @property
     def sentence(self) -> str:
-        """What is wrong and where."""
+        """Joint and finding as a sentence."""
         where = f"{', '.join(self.joints)}: " if self.joints else ""
         text = self.finding if where else self.finding[0].upper() + self.finding[1:]
         return f"{where}{text}."
 
     @property
     def advice(self) -> str:
-        """What is wrong and where, and what to do."""
+        """Joint, finding and remedy as sentences."""
         return f"{self.sentence} {self.remedy[0].upper()}{self.remedy[1:]}."
 
 
+@old_members(healthy="is_healthy")
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What speaks against a log and its model, in the order in which it was found."""
+    """Faults of a log and its model, in the order in which they were found."""
 
     causes: tuple[Cause, ...]
-    unseen: tuple[str, ...] = ()
-    """What the log could not have shown, one sentence each."""
+    not_detectable: tuple[str, ...] = ()
+    """Faults that are not detectable from the log, one sentence each."""
 
     @property
     def is_healthy(self) -> bool:
-        """Whether there is nothing."""
+        """Whether no fault was found."""
         return not self.causes
 
     def sentences(self) -> list[str]:
-        """Return in words that nothing is wrong, or every cause with evidence and remedy."""
+        """List all causes with evidence and remedy as text, or state that no fault was found."""
         if self.is_healthy:
-            return [HEALTHY_TEXT, SMALL_CAUSES_TEXT, *self.unseen]
+            return [HEALTHY_TEXT, SMALL_CAUSES_TEXT, *self.not_detectable]
         lines = []
         for number, cause in enumerate(self.causes, start=1):
             lines += [
@@ -90,7 +92,7 @@ class Diagnosis:
                 f"   Evidence: {cause.evidence}.",
                 f"   Remedy: {cause.remedy}.",
             ]
-        return [*lines, *self.unseen]
+        return [*lines, *self.not_detectable]
 
     def content(self) -> dict[str, Any]:
         """Return the diagnosis as JSON values."""
@@ -98,28 +100,28 @@ class Diagnosis:
         return {
             "no_fault_found": self.is_healthy,
             "causes": causes,
-            "not_detectable": list(self.unseen),
+            "not_detectable": list(self.not_detectable),
         }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnCandidate(Hypothesis):
-    """A candidate that adds columns to the linear problem."""
+    """A candidate cause that adds columns to the linear problem."""
 
-    words: Callable[[Float1D], Wording]
-    """From the fitted parameters, shape (k,), to words."""
-    least: tuple[float, ...] = ()
-    """Sizes of the parameters of which one has to be reached to be worth a word; none if empty."""
+    wording: Callable[[Float1D], Wording]
+    """Makes texts from the fitted parameters, shape (k,)."""
+    min_sizes: tuple[float, ...] = ()
+    """Significant if at least one parameter reaches its entry; no bounds if empty."""
     lower: float = -np.inf
     upper: float = np.inf
-    """Bounds of what the first parameter can be."""
-    corrected: Callable[[Float1D], Correction] | None = None
-    """From the fitted parameters to a correction that takes the place of the columns."""
-    total: Callable[[Correction], Float1D] | None = None
-    """From all corrections of the search to the parameters that they make together."""
+    """Bounds of the first parameter."""
+    correct: Callable[[Float1D], Correction] | None = None
+    """Makes a correction, which replaces the columns, from the fitted parameters."""
+    combine: Callable[[Correction], Float1D] | None = None
+    """Computes the combined parameters of all corrections of the search."""
     by_size: bool = False
-    """Whether it is worth a word by the size of its parameters, however small its torque: a fault
-    of positions is the same at every load."""
+    """Whether significance follows from the parameters, even if the torque is small: a fault of
+    positions is the same at every load."""
     partner: int | None = None
     """Another joint that it concerns."""
 
@@ -129,25 +131,25 @@ class ColumnCandidate(Hypothesis):
         return tuple(sorted(j for j in (self.joint, self.partner) if j is not None))
 
     def is_possible(self, value: Float1D) -> bool:
-        """Return whether fitted parameters, shape (k,), make sense."""
+        """Return whether fitted parameters, shape (k,), are within the bounds."""
         return bool(self.lower < value[0] < self.upper)
 
-    def is_notable(self, value: Float1D) -> bool:
-        """Return whether fitted parameters, shape (k,), are worth a word."""
-        return not self.least or bool((np.abs(value) >= self.least).any())
+    def is_significant(self, value: Float1D) -> bool:
+        """Return whether fitted parameters, shape (k,), are significant."""
+        return not self.min_sizes or bool((np.abs(value) >= self.min_sizes).any())
 
     def is_acceptable(self, value: Float1D) -> bool:
-        """Return whether fitted parameters, shape (k,), make sense and are worth a word."""
-        return self.is_possible(value) and self.is_notable(value)
+        """Return whether fitted parameters, shape (k,), are possible and significant."""
+        return self.is_possible(value) and self.is_significant(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorrectionCandidate:
-    """A candidate that changes the columns of the log."""
+    """A candidate cause that corrects columns of the log."""
 
     kind: str
     joints: tuple[int, ...]
     """Empty for all."""
     correction: Correction
-    words: Wording | Callable[[Correction], Wording]
-    """The cause in words, which may depend on all corrections of the search."""
+    wording: Wording | Callable[[Correction], Wording]
+    """Texts, which may depend on all corrections of the search."""

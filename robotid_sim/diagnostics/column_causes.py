@@ -1,8 +1,7 @@
 """Candidate causes: columns of a log with a wrong sign, unit, zero or joint.
 
-They change so much that fits of base parameters alone cannot judge them: the wrong sign of a torque
-is explained well, by negative masses and friction. So they are compared by fits of robots that can
-exist.
+Unconstrained fits cannot judge them: negative masses and friction explain the wrong sign of a
+torque well. So they are compared by fits of physically consistent robots.
 """
 
 from dataclasses import replace
@@ -21,59 +20,59 @@ TORQUE_SIGN_KIND = "torque-sign"
 ANGLE_UNITS = {"degrees": np.pi / 180.0, "turns": 2.0 * np.pi}
 """Units of angles that are mistaken for radians, in radians."""
 
-DOUBLE_CONVERSION_TEXT = "radians that were taken for degrees"
-"""What an import makes of positions whose unit it was told wrong."""
+DOUBLE_CONVERSION_TEXT = "radians that were converted as degrees"
+"""Text for positions that were imported with a wrong unit."""
 
 MIN_SCALE_ERROR = 3.0
-"""Ratio of measured to nominal torque, or its inverse, beyond which a unit is suspected."""
+"""Minimum ratio of measured to nominal torque, or its inverse, that suggests a wrong unit."""
 
 
 def column_causes(evidence: Evidence) -> list[CorrectionCandidate]:
-    """Return the candidates that concern torques, then those that concern positions."""
+    """List the candidates for torques, then those for positions."""
     dof = evidence.dof
     candidates = [torque_signs(np.where(np.arange(dof) == j, -1.0, 1.0)) for j in range(dof)]
     candidates.append(torque_signs(-np.ones(dof)))
-    for order, words in _orders(dof, "torques"):
+    for order, wording in _list_orders(dof, "torques"):
         moved = tuple(j for j in range(dof) if order[j] != j)
-        candidates.append(_torque("torque-columns", moved, np.eye(dof)[:, order], words))
-    return [*candidates, *_positions(evidence)]
+        candidates.append(_torque("torque-columns", moved, np.eye(dof)[:, order], wording))
+    return [*candidates, *_list_positions(evidence)]
 
 
 def torque_signs(signs: Float1D) -> CorrectionCandidate:
-    """Return wrong signs of the torques whose entry is -1, shape (n,)."""
+    """Make the candidate of wrong torque signs, -1 where wrong, shape (n,)."""
     wrong = tuple(np.flatnonzero(signs < 0.0).tolist())
     if len(wrong) == 1:
-        words = Wording(
+        wording = Wording(
             "the measured torque has the wrong sign",
             "multiply its column by -1, or in a map torque_sign = -1",
         )
     else:
         whose = "all measured" if len(wrong) == signs.size else "the measured"
-        words = Wording(
+        wording = Wording(
             f"{whose} torques have the wrong sign",
             "multiply their columns by -1, or in a map torque_sign = -1",
         )
     joints = () if len(wrong) == signs.size else wrong
-    return _torque(TORQUE_SIGN_KIND, joints, np.diag(signs), words)
+    return _torque(TORQUE_SIGN_KIND, joints, np.diag(signs), wording)
 
 
 def scale_causes(evidence: Evidence) -> list[CorrectionCandidate]:
-    """Return scales of the torques that are of another size than the nominal model's."""
+    """List torque scales of joints whose torque differs much from that of the nominal model."""
     ratios = nominal_ratio(evidence)
-    far = np.abs(np.log(ratios)) > np.log(MIN_SCALE_ERROR)
+    is_outlier = np.abs(np.log(ratios)) > np.log(MIN_SCALE_ERROR)
     candidates = []
-    for j in np.flatnonzero(far).tolist():
+    for j in np.flatnonzero(is_outlier).tolist():
         ratio = float(ratios[j])
-        words = Wording(
-            f"the measured torque is some {1.0 / ratio:.2g} times that of the nominal model",
+        wording = Wording(
+            f"the measured torque is about {1.0 / ratio:.2g} times that of the nominal model",
             "check its unit, the torque constant and the gear ratio",
         )
         scale = np.where(np.arange(evidence.dof) == j, ratio, 1.0)
-        candidates.append(_torque("torque-scale", (j,), np.diag(scale), words))
+        candidates.append(_torque("torque-scale", (j,), np.diag(scale), wording))
     return candidates
 
 
-def _positions(evidence: Evidence) -> list[CorrectionCandidate]:
+def _list_positions(evidence: Evidence) -> list[CorrectionCandidate]:
     dof, units = evidence.dof, evidence.nominal.joint_units
     none = Correction.none(dof)
     all_turning = {f"in {name}": scale for name, scale in ANGLE_UNITS.items()} | {
@@ -84,55 +83,55 @@ def _positions(evidence: Evidence) -> list[CorrectionCandidate]:
     for j in range(dof):
         signs = np.ones(dof)
         signs[j] = -1.0
-        words = Wording(
+        wording = Wording(
             "the position has the wrong sign", "multiply its column by -1, or in a map sign = -1"
         )
-        candidates.append(_position("position-sign", (j,), np.diag(signs), none.shift, words))
+        candidates.append(_position("position-sign", (j,), np.diag(signs), none.shift, wording))
     for j in turning:
         for degrees in (90.0, -90.0, 180.0):
             shift = np.zeros(dof)
             shift[j] = np.radians(degrees)
-            words = Wording(
+            wording = Wording(
                 f"the zero position is wrong by {-degrees:g} deg",
                 f"add {shift[j]:.6f} rad to its column",
             )
-            candidates.append(_position("position-zero", (j,), none.position, shift, words))
+            candidates.append(_position("position-zero", (j,), none.position, shift, wording))
     for j, scale, name in (
         *((j, scale, name) for j in turning for name, scale in ANGLE_UNITS.items()),
         *((j, 1e-3, "millimeters") for j in range(dof) if j not in turning),
     ):
         factor = np.ones(dof)
         factor[j] = scale
-        words = Wording(f"the position is in {name}", f"multiply its column by {scale:.6g}")
-        candidates.append(_position("position-units", (j,), np.diag(factor), none.shift, words))
+        wording = Wording(f"the position is in {name}", f"multiply its column by {scale:.6g}")
+        candidates.append(_position("position-units", (j,), np.diag(factor), none.shift, wording))
     for name, scale in all_turning.items() if len(turning) > 1 else ():
         factor = np.array([scale if j in turning else 1.0 for j in range(dof)])
-        words = Wording(f"the positions are {name}", f"multiply them by {scale:.6g}")
-        candidates.append(_position("position-units", (), np.diag(factor), none.shift, words))
-    for order, words in _orders(dof, "positions"):
+        wording = Wording(f"the positions are {name}", f"multiply them by {scale:.6g}")
+        candidates.append(_position("position-units", (), np.diag(factor), none.shift, wording))
+    for order, wording in _list_orders(dof, "positions"):
         moved = tuple(j for j in range(dof) if order[j] != j)
         matrix = np.eye(dof)[:, order]
-        candidates.append(_position("position-columns", moved, matrix, none.shift, words))
+        candidates.append(_position("position-columns", moved, matrix, none.shift, wording))
     return candidates
 
 
-def _orders(dof: int, what: str) -> list[tuple[list[int], Wording]]:
-    """Return the orders of columns that are tried: pairs swapped, all shifted by one."""
+def _list_orders(dof: int, quantity: str) -> list[tuple[list[int], Wording]]:
+    """List the permutations of columns to try: pairs swapped, all shifted by one."""
     orders = []
     for j, k in combinations(range(dof), 2):
         order = list(range(dof))
         order[j], order[k] = k, j
-        text = f"the {what} of the two joints are swapped"
+        text = f"the {quantity} of the two joints are swapped"
         orders.append((order, Wording(text, "swap their columns")))
-    for by in (1, -1) if dof > 2 else ():
-        text = f"the {what} stand in the columns of their neighbors"
-        remedy = f"shift their columns by one to the {'left' if by == 1 else 'right'}"
-        orders.append(([(j + by) % dof for j in range(dof)], Wording(text, remedy)))
+    for shift in (1, -1) if dof > 2 else ():
+        text = f"the {quantity} are in the columns of their neighbors"
+        remedy = f"shift their columns by one to the {'left' if shift == 1 else 'right'}"
+        orders.append(([(j + shift) % dof for j in range(dof)], Wording(text, remedy)))
     return orders
 
 
 def nominal_ratio(evidence: Evidence) -> Float1D:
-    """Return the RMS torque of the nominal model over the measured one, shape (n,)."""
+    """Compute the RMS torque of the nominal model over the measured one, shape (n,)."""
     expected = joint_torque(evidence.nominal, evidence.q, evidence.dq, evidence.ddq)
     size = np.sqrt((evidence.rows.apply(expected) ** 2).mean(axis=0))
     tiny = np.finfo(float).tiny
@@ -140,15 +139,15 @@ def nominal_ratio(evidence: Evidence) -> Float1D:
 
 
 def _torque(
-    kind: str, joints: tuple[int, ...], matrix: Float2D, words: Wording
+    kind: str, joints: tuple[int, ...], matrix: Float2D, wording: Wording
 ) -> CorrectionCandidate:
     return CorrectionCandidate(
-        kind, joints, replace(Correction.none(len(matrix)), torque=matrix), words
+        kind, joints, replace(Correction.none(len(matrix)), torque=matrix), wording
     )
 
 
 def _position(
-    kind: str, joints: tuple[int, ...], matrix: Float2D, shift: Float1D, words: Wording
+    kind: str, joints: tuple[int, ...], matrix: Float2D, shift: Float1D, wording: Wording
 ) -> CorrectionCandidate:
     correction = replace(Correction.none(len(matrix)), position=matrix, shift=shift)
-    return CorrectionCandidate(kind, joints, correction, words)
+    return CorrectionCandidate(kind, joints, correction, wording)

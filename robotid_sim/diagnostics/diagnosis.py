@@ -1,4 +1,4 @@
-"""Diagnosis: what is wrong with a log or with the model for it, by name, with what to do."""
+"""Diagnosis: faults of a log or of its model, each with a remedy."""
 
 import logging
 
@@ -6,16 +6,16 @@ import numpy as np
 
 from robotid_sim.diagnostics.accepted_cause import AcceptedCause
 from robotid_sim.diagnostics.cause import Cause, Diagnosis
-from robotid_sim.diagnostics.directions import excitation_causes
+from robotid_sim.diagnostics.directions import list_excitation_causes
 from robotid_sim.diagnostics.evidence import Evidence
-from robotid_sim.diagnostics.nominal_causes import implausible_bodies, nominal_causes
+from robotid_sim.diagnostics.nominal_causes import list_implausible_bodies, nominal_causes
 from robotid_sim.diagnostics.recording_causes import (
-    coarse_positions,
     find_recording_causes,
+    list_coarse_positions,
     replace_by_backlash,
 )
-from robotid_sim.diagnostics.search import search
-from robotid_sim.diagnostics.torque_causes import unseen_scales
+from robotid_sim.diagnostics.search import search_causes
+from robotid_sim.diagnostics.torque_causes import list_undetectable_scales
 from robotid_sim.diagnostics.torque_kinds import torque_kind_causes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.log import Log
@@ -49,25 +49,25 @@ RELATED_KINDS = {
     "torque-scale": ("torque-scale",),
     "torque-delay": ("torque-delay",),
 }
-"""By kind of a cause: kinds that make up, on the same joint, for what its form leaves."""
+"""By kind of a cause: kinds that fit its residual on the same joint."""
 
 
 @one_blas_thread()
 def diagnose(
     log: Log, nominal: Robot, basis: BaseParameters, *, smoother: RtsSmoother | None = None
 ) -> Diagnosis:
-    """Return what speaks against a log and the model for it; its truth is not looked at.
+    """Find faults of a log and its model; `log.truth` is ignored.
 
     Parameters
     ----------
     log : Log
         A measured log, of the virtual experiment or of a machine.
     nominal : Robot
-        What is known of the robot; its inertia matters for few causes only.
+        Nominal model; few causes depend on its inertia.
     basis : BaseParameters
-        The parameters that are identified.
+        Parameters of the fit.
     smoother : RtsSmoother, optional
-        Makes the motion of the log; by default it is tuned to the log.
+        Computes the motion of the log; by default it is tuned to the log.
 
     Raises
     ------
@@ -81,54 +81,51 @@ def diagnose(
     tuned = (smoother or RtsSmoother()).tune(clean, nominal)
     offset = log.torque_time_offset
     motion = tuned(clean, nominal)
-    if wrong := [*implausible_bodies(nominal), *torque_kind_causes(log, motion, nominal)]:
-        return Diagnosis(tuple(wrong))  # all else would follow from these
+    if causes := [*list_implausible_bodies(nominal), *torque_kind_causes(log, motion, nominal)]:
+        return Diagnosis(tuple(causes))  # all other findings would follow from these
     assert tuned.corners is not None
-    coarse = coarse_positions(log, motion.ddq, tuned.corners)
-    known = {(cause.kind, cause.joints) for cause in recorded.causes}
-    coarse = [cause for cause in coarse if (cause.kind, cause.joints) not in known]
+    coarse = list_coarse_positions(log, motion.ddq, tuned.corners)
+    reported = {(cause.kind, cause.joints) for cause in recorded.causes}
+    coarse = [cause for cause in coarse if (cause.kind, cause.joints) not in reported]
     samples = replace_by_backlash((*recorded.causes, *coarse), faults.torque, motion, nominal)
-    evidence = Evidence.from_motion(motion, nominal, basis, offset=offset, bad=recorded.bad)
-    accepted, evidence = search(evidence)
-    for one in accepted:
-        _logger.info("%s %s gains %.0f", one.kind, one.joints, one.gain)
-    # Without those that only make up for what the form of others leaves.
+    evidence = Evidence.from_motion(motion, nominal, basis, offset=offset, bad=recorded.untrusted)
+    accepted, evidence = search_causes(evidence)
+    for cause in accepted:
+        _logger.info("%s %s gains %.0f", cause.kind, cause.joints, cause.gain)
+    # Without those that only fit the residual of another cause of the same joint.
     named: list[AcceptedCause] = []
-    for one in accepted:
-        joints = tuple(log.joint_names[j] for j in one.joints)
-        before = [a.kind for a in named if a.joints == one.joints]
+    for cause in accepted:
+        joints = tuple(log.joint_names[j] for j in cause.joints)
+        before = [a.kind for a in named if a.joints == cause.joints]
         before += [c.kind for c in samples if c.joints == joints]
-        if not any(one.kind in RELATED_KINDS.get(kind, ()) for kind in before):
-            named.append(one)
-    modeled = [_cause(one, evidence) for one in named]
+        if not any(cause.kind in RELATED_KINDS.get(kind, ()) for kind in before):
+            named.append(cause)
+    modeled = [_make_cause(cause, evidence) for cause in named]
     unclear = {joint for cause in coarse for joint in cause.joints}
     modeled = [cause for cause in modeled if not unclear & {*cause.joints}]
     more = nominal_causes(evidence)
     if not any(cause.kind == "torque-scale" for cause in more):  # its noise has another unit
-        more += excitation_causes(evidence)
-    return Diagnosis((*samples, *modeled, *more), tuple(unseen_scales(evidence)))
+        more += list_excitation_causes(evidence)
+    return Diagnosis((*samples, *modeled, *more), tuple(list_undetectable_scales(evidence)))
 
 
-def _cause(one: AcceptedCause, evidence: Evidence) -> Cause:
+def _make_cause(cause: AcceptedCause, evidence: Evidence) -> Cause:
     names = evidence.nominal.joint_names
-    before, after = one.residual
+    joints, text = tuple(names[j] for j in cause.joints), cause.describe(evidence.correction)
+    before, after = cause.residual
     worst = int(np.argmax(np.log(before / after)))
-    if one.informed:
-        text = (
-            f"the log-likelihood of the log under the nominal model increases by "
-            f"{one.gain:.0f} (logarithm)"
+    if cause.uses_nominal:
+        detail = (
+            f"the log-likelihood of the log under the nominal model increases by {cause.gain:.0f} "
+            "(logarithm)"
         )
-        words, joints = one.words(evidence.correction), tuple(names[j] for j in one.joints)
-        return Cause(one.kind, joints, words.finding, text, words.remedy, one.gain)
-    text = (
-        f"the log-likelihood of held-out rows increases by {one.gain:.0f} ± {one.std:.0f} "
+        return Cause(cause.kind, joints, text.finding, detail, text.remedy, cause.gain)
+    detail = (
+        f"the log-likelihood of held-out rows increases by {cause.gain:.0f} ± {cause.std:.0f} "
         f"(logarithm); the residual of {names[worst]} falls from {percent(before[worst], 2)} to "
         f"{percent(after[worst], 2)} of its RMS torque"
     )
-    if one.alternatives:
-        text += f"; explained as well by: {', '.join(one.alternatives)}"
-    words = one.words(evidence.correction)
-    joints = tuple(names[j] for j in one.joints)
-    return Cause(
-        one.kind, joints, words.finding, text, words.remedy, one.gain, one.std, one.alternatives
-    )
+    if cause.alternatives:
+        detail += f"; explained as well by: {', '.join(cause.alternatives)}"
+    gain = (cause.gain, cause.std, cause.alternatives)
+    return Cause(cause.kind, joints, text.finding, detail, text.remedy, *gain)

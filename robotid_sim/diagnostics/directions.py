@@ -1,6 +1,6 @@
-"""Directions of the parameter space: how many the data show, and which they show worst.
+"""Directions of the parameter space: the excited ones and the weakest identifiable ones.
 
-Causes in the motion: joints that stand still, parameters that the log does not show.
+Causes in the motion: joints at rest, parameters that are not identifiable from the log.
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from robotid_sim.model.robot import Robot
 
 
 def count_excited_directions(problem: LinearProblem, noise_std: Float1D, nominal: Robot) -> int:
-    """Return how many directions of the base-parameter space show above the noise in the data.
+    """Count the directions of the base-parameter space that are identifiable above the noise.
 
     A direction counts if a change of typical size moves the torques by more than one standard
-    deviation over all rows together. The typical size of a parameter is the one whose torque on
-    the default path of the robot is as large as the whole torque there; so the count falls when
-    the motion is too small to see some direction, however independent the columns are
-    numerically. The noise is that of the rows of every joint [N m], shape (n,).
+    deviation over all rows together. The typical size of a parameter is the one whose torque on the
+    default path of the robot equals the whole torque there; so the count falls with the size of the
+    motion, however independent the columns are numerically. The noise is that of the rows per joint
+    [N m], shape (n,).
     """
     path = default_path(nominal)
     reference = path(np.linspace(0.0, path.duration, 500))
@@ -40,36 +40,36 @@ def count_excited_directions(problem: LinearProblem, noise_std: Float1D, nominal
 
 
 MIN_RELATIVE_WEIGHT = 0.3
-"""Weight in the direction, over the largest, above which a parameter is named."""
+"""Minimum weight in the direction, over the largest, of a parameter that is named."""
 
 MAX_HARMLESS_RATIO = 30.0
-"""Ratio of worst to best direction up to which nothing needs to be done."""
+"""Maximum ratio of best to weakest direction that needs no remedy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeakDirection:
     """Direction of a small singular value of the weighted regressor with columns of unit length.
 
-    A parameter's weight is its share in units of the torque that it makes: a weight of one is the
-    change of that parameter alone which moves the weighted torques by one.
+    Weights are in units of the torque of a parameter: a weight of one is the change of that
+    parameter alone which changes the weighted torques by one.
     """
 
     names: tuple[str, ...]
     weights: Float1D
     """Unit vector over all base parameters, shape (b,); its largest entry is positive."""
     singular_values: Float1D
-    """All of them, the largest first, shape (b,)."""
+    """Singular values of all directions, the largest first, shape (b,)."""
     place: int = -1
-    """Which of them is that of the direction."""
+    """Index of the singular value of this direction."""
 
     @property
     def ratio(self) -> float:
-        """How much worse the direction is seen than the best; of the worst the condition number."""
+        """Ratio of largest to own singular value; the condition number for the weakest."""
         return float(self.singular_values[0] / self.singular_values[self.place])
 
     @property
-    def leading_parameters(self) -> tuple[tuple[str, float], ...]:
-        """Parameters that make the direction, and their weights, the largest first."""
+    def main_parameters(self) -> tuple[tuple[str, float], ...]:
+        """Main parameters of the direction and their weights, the largest first."""
         size = np.abs(self.weights)
         order = np.argsort(-size, kind="stable")
         chosen = [k for k in order if size[k] > MIN_RELATIVE_WEIGHT * size.max()]
@@ -78,34 +78,34 @@ class WeakDirection:
     @property
     def text(self) -> str:
         """The direction as a sum of parameters."""
-        return " ".join(f"{weight:+.2f} {name}" for name, weight in self.leading_parameters)
+        return " ".join(f"{weight:+.2f} {name}" for name, weight in self.main_parameters)
 
     def sentences(self) -> list[str]:
-        """Return the worst direction in words."""
+        """Describe the weakest direction."""
         sentences = [
             f"Weakest identifiable direction: {self.text}, {self.ratio:.3g} times weaker than the "
             f"best direction (condition number of the weighted regressor with columns of unit "
             f"length)."
         ]
-        if self.ratio > MAX_HARMLESS_RATIO and len(self.leading_parameters) > 1:
+        if self.ratio > MAX_HARMLESS_RATIO and len(self.main_parameters) > 1:
             sentences.append(
                 "A joint change of these parameters hardly affects the torques; a motion that "
                 "separates "
-                f"{self.leading_parameters[0][0]} from {self.leading_parameters[1][0]} would help "
+                f"{self.main_parameters[0][0]} from {self.main_parameters[1][0]} would help "
                 f"most."
             )
         return sentences
 
 
-def worst_direction(problem: LinearProblem, estimate: Estimate) -> WeakDirection:
-    """Return the combination of parameters that the rows of a fit see worst."""
+def weakest_direction(problem: LinearProblem, estimate: Estimate) -> WeakDirection:
+    """Find the combination of parameters that is weakest identifiable from the rows of a fit."""
     return weakest_directions(problem, estimate, 1)[0]
 
 
 def weakest_directions(
     problem: LinearProblem, estimate: Estimate, count: int
 ) -> tuple[WeakDirection, ...]:
-    """Return so many combinations of parameters that the rows of a fit see least, the worst last.
+    """Find the `count` weakest identifiable combinations of parameters, the weakest last.
 
     The estimate is a fit of the rows and gives the weights of the joints. Raises
     `numpy.linalg.LinAlgError` if the motion does not determine all parameters.
@@ -123,11 +123,11 @@ def weakest_directions(
 REMEDY = "record an optimized excitation: `robotid design`"
 
 
-def excitation_causes(evidence: Evidence) -> list[Cause]:
-    """Return which joints and how many parameters the motion does not excite."""
+def list_excitation_causes(evidence: Evidence) -> list[Cause]:
+    """List joints and directions of parameters that the motion does not excite."""
     names, basis = evidence.nominal.joint_names, evidence.basis
     travel = np.ptp(evidence.q, axis=0)
-    still = travel < MIN_MOTION_RANGE
+    is_at_rest = travel < MIN_MOTION_RANGE
     causes = [
         Cause(
             kind="not-excited",
@@ -136,21 +136,21 @@ def excitation_causes(evidence: Evidence) -> list[Cause]:
             evidence=f"range {travel[j]:.2g} {evidence.nominal.joint_units[j]}",
             remedy=REMEDY,
         )
-        for j in np.flatnonzero(still)
+        for j in np.flatnonzero(is_at_rest)
     ]
     if causes:
         return causes
-    sigma = evidence.sum_by_block().fit(np.arange(evidence.plain)).sigma
+    sigma = evidence.fit().sigma
     flat = evidence.W.reshape(-1, basis.rank)
     problem = LinearProblem(flat, evidence.y.ravel(), basis, names, evidence.dt, evidence.nominal)
-    seen = count_excited_directions(problem, sigma, evidence.nominal)
-    if seen == basis.rank:
+    excited = count_excited_directions(problem, sigma, evidence.nominal)
+    if excited == basis.rank:
         return []
     return [
         Cause(
             kind="not-excited",
             joints=(),
-            finding=f"the motion excites only {seen} of {basis.rank} parameter directions above "
+            finding=f"the motion excites only {excited} of {basis.rank} parameter directions above "
             f"the noise",
             evidence="a change of typical size along the others moves the torques by less than one "
             "standard deviation over the whole log",

@@ -1,4 +1,4 @@
-r"""Essential parameters: what is left when all that the data do not show is dropped.
+r"""Essential parameters: those that remain without all insignificant ones.
 
 References
 ----------
@@ -21,35 +21,35 @@ from robotid_sim.estimation.problem import LinearProblem, select_columns, weight
 from robotid_sim.estimation.reduction import reduce_rows
 
 MAX_STD_RATIO = 1e4
-"""Ratio of relative standard deviations from which a parameter is zero but for rounding."""
+"""Ratio of relative standard deviations above which a parameter is zero up to rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EssentialParameters:
-    """The essential parameters of a robot as one log shows them."""
+    """The essential parameters of a robot that are identifiable from one log."""
 
     estimate: Estimate
     """Fit of the essential parameters alone."""
     essential: tuple[int, ...]
-    """Where they stand among the base parameters."""
+    """Their indices among the base parameters."""
     dropped: tuple[str, ...]
     """Names of the others, in the order in which they were dropped."""
     beta: Float1D
     """All base parameters, those dropped zero, shape (b,)."""
-    spread: tuple[float, float]
+    std_ratio: tuple[float, float]
     """Largest over smallest relative standard deviation, before and after."""
     p_value: float
-    """Probability of data that speak so much against all the dropped being zero, if they are."""
+    """Probability of such an F, or a larger one, if all dropped parameters are zero."""
     reason: str
     """Why the elimination ended: ``ratio``, ``significant`` or ``last``."""
 
     def sentences(self) -> list[str]:
-        """Return the elimination in words."""
+        """Describe the elimination."""
         total = len(self.essential) + len(self.dropped)
         sentences = [
             f"{len(self.essential)} of {total} base parameters are essential; the largest relative "
-            f"standard deviation over the smallest fell from {_times(self.spread[0])} to "
-            f"{_times(self.spread[1])}."
+            f"standard deviation over the smallest fell from {_format_ratio(self.std_ratio[0])} to "
+            f"{_format_ratio(self.std_ratio[1])}."
         ]
         if self.dropped:
             sentences.append(
@@ -61,15 +61,15 @@ class EssentialParameters:
         return sentences
 
 
-def _times(ratio: float) -> str:
-    """Return a ratio in words; of a parameter that is zero its size means nothing."""
+def _format_ratio(ratio: float) -> str:
+    """Format a ratio, bounded: it is meaningless for a parameter that is zero."""
     return f"{ratio:.3g}" if ratio < MAX_STD_RATIO else f"more than {MAX_STD_RATIO:g}"
 
 
 def essential_parameters(
     problem: LinearProblem, estimate: Estimate, *, ratio: float = 10.0, significance: float = 0.05
 ) -> EssentialParameters:
-    r"""Drop the parameter of largest relative standard deviation, again and again [1]_.
+    r"""Drop the parameter of largest relative standard deviation repeatedly [1]_.
 
     It ends when the largest relative standard deviation is less than `ratio` times the smallest, or
     when the residual would grow significantly over that of all parameters: when
@@ -78,8 +78,8 @@ def essential_parameters(
 
     of the dropped parameters d is improbable for a variable F(\|d\|, N - b). For white residuals
     this is the F-test on the sum of squares; with the block covariance C it holds for colored ones
-    too, N then being the rows that they are worth. In between, the others are re-fitted by the
-    normal equations, in the end by weighted least squares from the rows.
+    too, with N the number of effective rows. In each step the others are re-fitted by the normal
+    equations, in the end by weighted least squares from the rows.
 
     The estimate is a least-squares one of all base parameters of the problem, with covariance; the
     ratio lies above 1, and below the probability `significance` a growth is significant. Raises
@@ -101,7 +101,7 @@ def essential_parameters(
         essential=tuple(essential.tolist()),
         dropped=tuple(estimate.names[k] for k in dropped),
         beta=whole,
-        spread=(_spread(relative_std(beta, estimate.std)), spread),
+        std_ratio=(_compute_std_ratio(relative_std(beta, estimate.std)), spread),
         p_value=p_value,
         reason=reason,
     )
@@ -110,7 +110,7 @@ def essential_parameters(
 def _eliminate(
     problem: LinearProblem, estimate: Estimate, ratio: float, significance: float
 ) -> tuple[list[int], float, float, str]:
-    """Return what is dropped in order, the spread left, the last p-value and why it ended."""
+    """Return the dropped parameters, the remaining ratio, the last p-value and the reason."""
     assert estimate.cov is not None
     inverse = np.linalg.inv(reduce_rows(problem).solve(weights_of(estimate))[1])
     A, C, beta = inverse @ inverse.T, estimate.cov, estimate.beta
@@ -128,7 +128,7 @@ def _eliminate(
             inner = np.linalg.inv(A[dropped][:, dropped])
             P[:, dropped] = -A[essential][:, dropped] @ inner
         relative = relative_std(P @ beta, np.sqrt(np.einsum("ki,ij,kj->k", P, C, P)))
-        spread = _spread(relative)
+        spread = _compute_std_ratio(relative)
         if len(essential) == 1:
             return dropped, spread, p_value, "last"
         if spread < ratio:
@@ -141,5 +141,5 @@ def _eliminate(
         dropped, p_value = trial, p
 
 
-def _spread(relative: Float1D) -> float:
+def _compute_std_ratio(relative: Float1D) -> float:
     return float(relative.max() / max(relative.min(), np.finfo(float).tiny))

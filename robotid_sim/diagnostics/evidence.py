@@ -1,6 +1,6 @@
-"""The rows of a log that candidate causes are compared on, and what a correction makes of them.
+"""Regressor rows of a log for the comparison of candidate causes, and corrections of them.
 
-Likelihood of rows under robots that can exist: what shows that a torque has the wrong sign.
+Likelihood of rows under physically consistent robots, which reveals wrong torque signs.
 """
 
 from dataclasses import dataclass, replace
@@ -18,29 +18,29 @@ from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.cone_program import ConsistentProgram
-from robotid_sim.estimation.hold_out import FOLD_COUNT, NOISE_FLOOR, Fit, HeldOut, blocks_of
+from robotid_sim.estimation.hold_out import FOLD_COUNT, NOISE_FLOOR, Fit, HeldOut, assign_blocks
 from robotid_sim.estimation.selection import ResidualProjection
 from robotid_sim.measurement.motion import Motion, RowFilter, interpolate_samples, remove_gate
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 
 MIN_BLOCK_ROWS = 5
-"""Least rows of a block."""
+"""Minimum number of rows of a block."""
 
 SAMPLES_PER_ROW = 50
-"""Samples of the regressor per row: a sign that turns between two of them looks wider, and ten a
-row gave a sound wrist another friction velocity; all that there are cost time."""
+"""Samples of the regressor per row: a coarse grid widens the smooth sign of friction, and ten per
+row biased the transition velocity of a wrist; all samples cost time."""
 
 UNTRUSTED_TIME = 0.15
-"""Time around a sample without information in which no row is trusted [s]."""
+"""Time around an untrusted sample in which rows are ignored [s]."""
 
 MAX_DELAY = 0.2
-"""Largest delay of a torque that can be corrected, of either sign [s]; rows leave it out."""
+"""Largest torque delay that can be corrected, of either sign [s]; rows exclude both ends."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Correction:
-    """A log as it should have been, and its gravity: maps of the torque and position columns.
+    """Correction of a log and of gravity: linear maps of the torque and position columns.
 
     ``tau' = tau torque``, then taken `delay` later; ``q' = q position + shift``.
     """
@@ -52,19 +52,19 @@ class Correction:
     shift: Float1D
     """[rad or m], shape (n,)."""
     delay: Float1D
-    """Time by which the torque of each joint is late [s], shape (n,)."""
+    """Torque delay of each joint [s], shape (n,)."""
     gravity: Float1D
     """Change of the model's gravity [m/s^2], shape (3,)."""
 
     @classmethod
     def none(cls, dof: int) -> Self:
-        """Return the correction that changes nothing."""
+        """Return the identity."""
         return cls(np.eye(dof), np.eye(dof), np.zeros(dof), np.zeros(dof), np.zeros(3))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Rows of a log with their folds; joints are independent and each has a noise of its own."""
+    """Rows of a log with their folds; noise is independent between joints and differs."""
 
     nominal: Robot
     basis: BaseParameters
@@ -75,17 +75,17 @@ class Evidence:
     dt: float
     """Step of that grid [s]."""
     rows: RowFilter
-    """From that grid to rows."""
+    """Maps that grid to rows."""
     low: Float2D
     """Low-passed torque on that grid [N m], shape (M, n)."""
     offset: float
-    """Time after the positions at which the log says that its torques act [s]."""
+    """`torque_time_offset` of the log [s]."""
     fold: Int1D
-    """Block that every row belongs to, shape (N,)."""
+    """Block of every row, shape (N,)."""
     use: Bool2D
     """Rows that count, shape (N, n)."""
     correction: Correction
-    """What has been corrected so far."""
+    """Corrections so far."""
     W: Float
     """Regressor, shape (N, n, b)."""
     y: Float2D
@@ -93,11 +93,11 @@ class Evidence:
     columns: Float
     """Further columns that were accepted, shape (N, n, k)."""
     volume: float = 0.0
-    """Logarithm of the determinant of what the torque was multiplied by, times all joints over
-    those with a torque: a likelihood has it for the mean number of rows of a joint, and a joint
-    without torque has none."""
-    quick: bool = False
-    """Whether the regressor goes without its low-pass."""
+    """Logarithm of the determinant of the torque correction, times all joints over those with a
+    torque: the likelihood contains it for the mean number of rows of a joint, which is zero for a
+    joint without torque."""
+    unfiltered: bool = False
+    """Whether the regressor is computed without low-pass filter."""
 
     @classmethod
     def from_motion(
@@ -109,9 +109,9 @@ class Evidence:
         offset: float = 0.0,
         bad: Bool2D | None = None,
     ) -> Self:
-        """Return the rows of a smoothed motion; samples that are `bad`, (N, n), leave theirs out.
+        """Compute the rows of a smoothed motion, without those near samples that are `bad`, (N, n).
 
-        The motion has a row filter and no delay of the torque taken off. Raises `LogError` if the
+        The motion has a row filter, and its torque delay is not corrected. Raises `LogError` if the
         rows are too few.
         """
         row_filter = motion.row_filter
@@ -119,7 +119,7 @@ class Evidence:
         reach = max(row_filter.edge, round(MAX_DELAY / motion.dt))
         # One cut-off for all: candidates put the torque of a joint into the rows of another.
         row_filter = replace(remove_gate(row_filter), edge=reach, cutoffs=None)
-        coarse, grid = _coarse(row_filter)
+        coarse, grid = _coarsen(row_filter)
         full = replace(row_filter, step=1, edge=0)
         tau = standard_torque(nominal, motion.q, motion.dq, motion.ddq, motion.tau)
         low = full.apply(tau[full.sample_slice])[grid.start - full.first :: grid.step]
@@ -150,7 +150,7 @@ class Evidence:
             rows=coarse,
             low=low,
             offset=offset,
-            fold=blocks_of(times, motion.period),
+            fold=assign_blocks(times, motion.period),
             use=use,
             correction=Correction.none(nominal.dof),
             W=W,
@@ -175,39 +175,43 @@ class Evidence:
         return NOISE_FLOOR * self.size
 
     @property
-    def plain(self) -> int:
+    def width(self) -> int:
         """Number of columns without candidates."""
         return int(self.W.shape[2] + self.columns.shape[2])
 
     def sum_by_block(self, columns: Float | None = None) -> HeldOut:
-        """Return the sums that fits with and without further columns, (N, n, k), come from."""
+        """Sum the products of all columns, with further ones, (N, n, k), by block."""
         more = np.zeros((*self.y.shape, 0)) if columns is None else columns
         parts = [self.W, self.columns, more, self.y[:, :, None]]
         A = np.concatenate(parts, axis=2) * self.use[:, :, None]
         return HeldOut.from_columns(A, self.fold, self.use, self.floor, self.volume)
 
-    def remainder(self, fit: Fit) -> ResidualProjection:
-        """Return what the plain columns leave, for the noise of a fit of them."""
+    def fit(self) -> Fit:
+        """Fit all columns."""
+        return self.sum_by_block().fit(np.arange(self.width))
+
+    def project_residual(self, fit: Fit) -> ResidualProjection:
+        """Project residuals onto the complement of all columns, weighted by the noise of a fit."""
         return ResidualProjection.from_columns(
             np.concatenate([self.W, self.columns], axis=2), self.use / fit.sigma
         )
 
-    def model(self, fit: Fit) -> Robot:
-        """Return the robot of a fit of the plain columns; no body need be able to exist."""
+    def build_robot(self, fit: Fit) -> Robot:
+        """Build the robot of a fit of all columns; it need not be physically consistent."""
         phi = self.basis.complete(fit.beta[: self.basis.rank], self.nominal.parameters())
         return self.nominal.with_parameters(phi, formal=True)
 
     def add_columns(self, columns: Float) -> Self:
-        """Return the evidence with further columns accepted."""
+        """Add accepted columns."""
         return replace(self, columns=np.concatenate([self.columns, columns], axis=2))
 
     def replace_columns(self, first: int, count: int, columns: Float) -> Self:
-        """Return the evidence with columns in place of `count` accepted ones from `first` on."""
+        """Replace `count` accepted columns, from index `first`."""
         before, after = self.columns[:, :, :first], self.columns[:, :, first + count :]
         return replace(self, columns=np.concatenate([before, columns, after], axis=2))
 
     def apply_correction(self, new: Correction) -> Self:
-        """Return the evidence after a further correction; columns that were accepted stay."""
+        """Apply a further correction; accepted columns are kept."""
         old = self.correction
         delay, torque = old.delay + new.delay, old.torque @ new.torque
         share = self.dof / max(int(self.use.any(axis=0).sum()), 1)
@@ -217,8 +221,8 @@ class Evidence:
             correction=Correction(torque, position, shift, delay, old.gravity + new.gravity),
             volume=share * float(np.linalg.slogdet(torque)[1]),
         )
-        result = replace(result, y=result.late(np.zeros(self.dof)))
-        if new.gravity.any():  # which also decides what the base parameters are
+        result = replace(result, y=result.shift_torque(np.zeros(self.dof)))
+        if new.gravity.any():  # the base parameters depend on gravity
             nominal = replace(self.nominal, gravity=self.nominal.gravity + new.gravity)
             result = replace(
                 result, nominal=nominal, basis=base_parameters_like(self.basis, nominal)
@@ -228,15 +232,15 @@ class Evidence:
         q = self.q @ new.position + new.shift
         dq, ddq = self.dq @ new.position, self.ddq @ new.position
         result = replace(result, q=q, dq=dq, ddq=ddq)
-        return replace(result, W=result.regressor())
+        return replace(result, W=result.compute_regressor())
 
     @property
     def torque(self) -> Float2D:
-        """Corrected low-passed torque on the grid of the regressor, delays left, shape (M, n)."""
+        """Corrected low-passed torque on the grid of the regressor, not delayed, shape (M, n)."""
         return self.low @ self.correction.torque
 
-    def late(self, delay: Float1D) -> Float2D:
-        """Return the rows of the torque for a further delay of every joint [s], shape (N, n)."""
+    def shift_torque(self, delay: Float1D) -> Float2D:
+        """Compute the torque rows for a further delay of every joint [s], shape (N, n)."""
         torque, delay = self.torque, self.correction.delay + delay
         y = torque[self.rows.rows]
         at = np.arange(len(torque), dtype=float)[self.rows.rows]
@@ -246,18 +250,18 @@ class Evidence:
             y[:, [j]] = interpolate_samples(torque[:, [j]], at + delay[j] / self.dt)
         return y
 
-    def regressor(self) -> Float:
-        """Return the rows of the regressor, shape (N, n, b)."""
+    def compute_regressor(self) -> Float:
+        """Compute the rows of the regressor, shape (N, n, b)."""
         robot, columns, rows = self.nominal, self.basis.columns, self.rows
-        if self.quick:
+        if self.unfiltered:
             q, dq, ddq = (part[rows.rows] for part in (self.q, self.dq, self.ddq))
             return torque_regressor(robot, q, dq, ddq, columns)
         return rows.filter_parts(regressor_parts(robot, self.q, self.dq, self.ddq, columns))
 
     def add_friction(self) -> Self:
-        """Return evidence whose model has Fv and Fc too; `rough` makes the regressor for it.
+        """Add Fv and Fc to the model; `skip_low_pass` recomputes the regressor.
 
-        What a model without friction leaves looks like delays and wrong columns.
+        The residual of a model without friction resembles delays and wrong columns.
         """
         tail = range(
             parameters.INERTIAL_COUNT * self.nominal.dof, parameters.size(self.nominal.dof)
@@ -269,14 +273,14 @@ class Evidence:
         symbols = [s for s in parameters.JOINT_SYMBOLS if s in kinds | friction]
         return replace(self, basis=base_parameters(self.nominal, symbols))
 
-    def rough(self) -> Self:
-        """Return the evidence with a regressor without low-pass, which corrections make quickly."""
-        rough = replace(self, quick=True)
-        return replace(rough, W=rough.regressor())
+    def skip_low_pass(self) -> Self:
+        """Compute the regressor without low-pass filter, which makes corrections fast."""
+        unfiltered = replace(self, unfiltered=True)
+        return replace(unfiltered, W=unfiltered.compute_regressor())
 
 
-def _coarse(row_filter: RowFilter) -> tuple[RowFilter, slice]:
-    """Return the row filter of a coarser grid and the samples that are that grid."""
+def _coarsen(row_filter: RowFilter) -> tuple[RowFilter, slice]:
+    """Return the row filter of a coarser grid and the samples of that grid."""
     divisors = (
         d for d in range(row_filter.step // SAMPLES_PER_ROW, 0, -1) if not row_filter.step % d
     )
@@ -289,27 +293,27 @@ def _coarse(row_filter: RowFilter) -> tuple[RowFilter, slice]:
 
 
 def _dilate(bad: Bool2D, reach: int) -> Bool2D:
-    """Return which samples lie within some samples of a bad one, shape (N, n)."""
+    """Mark all samples within `reach` samples of a bad one, shape (N, n)."""
     sums = np.cumsum(np.pad(bad, ((reach + 1, reach), (0, 0))), axis=0)
     return np.asarray(sums[2 * reach + 1 :] > sums[: -2 * reach - 1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConsistentFit:
-    """The best fit of a robot that can exist."""
+    """The best fit of a physically consistent robot."""
 
     rms: Float1D
     """Residual of every joint [N m], infinite if the solver failed, shape (n,)."""
-    free: Float1D
-    """That of the fit without constraints."""
+    unconstrained: Float1D
+    """Residual of the fit without constraints [N m], shape (n,)."""
     by_fold: Float1D
     """Log-likelihood of every block, shape (folds,)."""
 
     @classmethod
     def fit_evidence(cls, evidence: Evidence, program: ConsistentProgram) -> Self:
-        """Return the fit to the rows without what accepted columns explain."""
+        """Fit the rows minus the torque of accepted columns."""
         rank = evidence.basis.rank
-        fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
+        fit = evidence.fit()
         y = evidence.y - evidence.columns @ fit.beta[rank:]
         weights = evidence.use / fit.sigma
         weighted = (evidence.W * weights[:, :, None]).reshape(-1, rank)

@@ -1,6 +1,6 @@
-r"""Candidate causes: friction of another shape than the model's, joint by joint.
+r"""Candidate causes: friction laws that differ from the model, joint by joint.
 
-All are further columns beside :math:`F_v \dot q + F_c s`, with s the smooth sign of the model.
+All are columns in addition to :math:`F_v \dot q + F_c s`, with s the smooth sign of the model.
 """
 
 from functools import partial
@@ -20,21 +20,21 @@ STRIBECK_RATIOS = (3.0, 6.0, 12.0)
 """Stribeck velocities that are tried, over eps."""
 
 EPS_RATIOS = (0.3, 3.0)
-"""Friction velocities that are tried, over the nominal eps."""
+"""Transition velocities that are tried, over the nominal eps."""
 
 MIN_FRICTION_DEVIATION = 0.1
-"""Deviation of friction from the model's shape that is worth a word, over its coefficients."""
+"""Minimum deviation of friction that is reported, over its coefficients."""
 
 MIN_LOAD_FRICTION = 0.01
-"""Friction per transmitted torque that is worth a word."""
+"""Minimum friction per transmitted torque that is reported."""
 
 
 def friction_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
-    """Return the candidates for all joints; `fit` is that of the plain columns."""
+    """List the candidates for all joints; `fit` is that of all columns."""
     robot, dof = evidence.nominal, evidence.dof
     q, dq, eps = evidence.q, evidence.dq, robot.eps
     s = np.tanh(dq / eps)
-    # A stroke is as good as a turn where a joint slides.
+    # A prismatic joint has its stroke in place of a turn.
     turn = np.where(robot.prismatic, 2.0 * np.pi / np.maximum(np.ptp(q, axis=0), 1e-9), 1.0)
     load = np.abs(compute_transmitted_torque(evidence, fit))
     waves = [s * np.sin(turn * q), s * np.cos(turn * q)]
@@ -44,39 +44,39 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
         ("position-dependent-friction", POSITION_DEPENDENT_WORDING, waves),
     ]
     for peak in STRIBECK_RATIOS:
-        words = partial(_stribeck, peak * eps)
-        shapes.append(("stribeck", words, [np.exp(-((dq / (peak * eps)) ** 2)) * s]))
+        wording = partial(_word_stribeck, peak * eps)
+        shapes.append(("stribeck", wording, [np.exp(-((dq / (peak * eps)) ** 2)) * s]))
     for width in EPS_RATIOS:
-        words = partial(_velocity, eps, "below" if width < 1.0 else "above")
-        shapes.append(("transition-velocity", words, [np.tanh(dq / (width * eps))]))
+        wording = partial(_word_transition_velocity, eps, "below" if width < 1.0 else "above")
+        shapes.append(("transition-velocity", wording, [np.tanh(dq / (width * eps))]))
     for symbol, signal in (("Fv", dq), ("Fc", s)):
-        words = partial(MISSING_PARAMETER_WORDINGS[symbol].fill, symbol=symbol)
-        shapes.append((f"missing-{symbol}", words, [signal]))
+        wording = partial(MISSING_PARAMETER_WORDINGS[symbol].fill, symbol=symbol)
+        shapes.append((f"missing-{symbol}", wording, [signal]))
     signals = [signal for _, _, parts in shapes for signal in parts]
-    levels, names = _levels(evidence, fit), evidence.basis.names
+    levels, names = _read_friction(evidence, fit), evidence.basis.names
     rows = evidence.rows.apply(np.stack(signals, axis=2))
     candidates, first = [], 0
-    for kind, words, parts in shapes:
+    for kind, wording, parts in shapes:
         last = first + len(parts)
         for j, unit in enumerate(robot.joint_units):
             if f"{kind.removeprefix('missing-')}{j + 1}" in names:
                 continue
             columns = joint_only(rows[:, j, first:last], j, dof)
-            text = partial(words, joint=j, unit=unit, torque=torque_unit(unit))
+            text = partial(wording, joint=j, unit=unit, torque=torque_unit(unit))
             lower = 0.0 if kind in POSITIVE_KINDS else -np.inf
             Fv, Fc = MIN_FRICTION_DEVIATION * levels[:, j]
-            least = {
+            min_sizes = {
                 "asymmetric-friction": (Fv, Fc),
                 "load-dependent-friction": (MIN_LOAD_FRICTION,),
             }
-            sizes = least.get(kind, (Fc,) * len(parts))
+            sizes = min_sizes.get(kind, (Fc,) * len(parts))
             candidates.append(ColumnCandidate(kind, j, columns, text, sizes, lower))
         first = last
     return candidates
 
 
-def _levels(evidence: Evidence, fit: Fit) -> Float2D:
-    """Return the sizes of the fitted Fv and Fc, zero where the model has none, shape (2, n)."""
+def _read_friction(evidence: Evidence, fit: Fit) -> Float2D:
+    """Read the absolute fitted Fv and Fc, zero where the model has none, shape (2, n)."""
     values = dict(zip(evidence.basis.names, np.abs(fit.beta), strict=False))
     joints = range(1, evidence.dof + 1)
     return np.array([[values.get(f"{symbol}{j}", 0.0) for j in joints] for symbol in ("Fv", "Fc")])
@@ -85,16 +85,16 @@ def _levels(evidence: Evidence, fit: Fit) -> Float2D:
 POSITIVE_KINDS = (
     *("transition-velocity", "load-dependent-friction", "missing-Fv", "missing-Fc", "stribeck"),
 )
-"""Kinds that take energy, so that their parameter is positive; a sign that is wider and negative
-would be a peak at low speed."""
+"""Kinds that dissipate energy, so that their parameter is positive; a negative, wider sign would be
+a peak at low speed."""
 
 
 def compute_transmitted_torque(evidence: Evidence, fit: Fit) -> Float2D:
-    """Return the torque that the gears pass on to the bodies [N m], shape (M, n)."""
-    return rigid_body_torque(evidence.model(fit), evidence.q, evidence.dq, evidence.ddq)
+    """Compute the torque that the gears transmit to the bodies [N m], shape (M, n)."""
+    return rigid_body_torque(evidence.build_robot(fit), evidence.q, evidence.dq, evidence.ddq)
 
 
-def _stribeck(speed: Float1D, value: Float1D, joint: int, unit: str, torque: str) -> Wording:
+def _word_stribeck(speed: Float1D, value: Float1D, joint: int, unit: str, torque: str) -> Wording:
     return Wording(
         f"Coulomb friction decreases with velocity (Stribeck), by about {value[0]:.2g} {torque} "
         f"from "
@@ -103,7 +103,7 @@ def _stribeck(speed: Float1D, value: Float1D, joint: int, unit: str, torque: str
     )
 
 
-def _velocity(
+def _word_transition_velocity(
     eps: Float1D, side: str, value: Float1D, joint: int, unit: str, torque: str
 ) -> Wording:
     del value, torque
@@ -123,7 +123,7 @@ LOAD_DEPENDENT_WORDING = Wording(
     "add it to the model: `identify --terms load-dependent-friction`",
 ).fill
 POSITION_DEPENDENT_WORDING = Wording(
-    "dry friction depends on the position, by {size:.2g} {torque}",
+    "Coulomb friction depends on the position, by {size:.2g} {torque}",
     "look for a tight bearing or gear, or add it to the model: `identify --terms "
     "position-dependent-friction`",
 ).fill

@@ -1,12 +1,12 @@
 r"""Confidence intervals of estimated parameters, with their degrees of freedom.
 
-How the variance is estimated stands in `robotid_sim.estimation.block_sandwich`.
+`robotid_sim.estimation.block_sandwich` estimates the variance.
 
-Where in a motion the information on every parameter is.
+Distribution of the information on every parameter over a motion.
 
 Without the rows of a stretch the variance of a parameter grows from :math:`\sigma^2` to
-:math:`\sigma_s^2`; the share of its information that the stretch alone gives is
-:math:`1 - \sigma^2 / \sigma_s^2`: 0 if other rows say as much, 1 if no other row shows the
+:math:`\sigma_s^2`; the share of its information that only the stretch provides is
+:math:`1 - \sigma^2 / \sigma_s^2`: 0 if other rows suffice, 1 if no other row depends on the
 parameter.
 """
 
@@ -29,7 +29,7 @@ from robotid_sim.representation import public_value
 Residuals = Literal["blocks", "white"]
 
 MAX_RELATIVE_STD = 0.1
-"""Relative standard deviation above which a parameter is called poorly determined."""
+"""Maximum relative standard deviation of a well-determined parameter."""
 
 
 @public_value
@@ -41,7 +41,7 @@ class Intervals:
     units: tuple[str, ...]
     values: Float1D
     std: Float1D
-    """Standard deviation that the intervals are made of."""
+    """Standard deviation that the intervals follow from."""
     lower: Float1D
     upper: Float1D
     dof: Float1D
@@ -49,19 +49,19 @@ class Intervals:
     level: float
     """Probability that an interval covers the true value."""
     unbiased: bool = True
-    """False where constraints or a search moved the estimate: the intervals are a guide then."""
+    """False where constraints or a search changed the estimate: the intervals are approximate."""
 
     @property
     def relative_std(self) -> Float1D:
-        """Standard deviation over the size of the value; infinite at zero."""
+        """Standard deviation over the absolute value; infinite at zero."""
         return relative_std(self.values, self.std)
 
     def covers(self, beta: Float1D) -> np.ndarray:
-        """Return which intervals hold the given values, shape (b,)."""
+        """Return which intervals contain the values `beta`, shape (b,)."""
         return np.asarray((self.lower <= beta) & (beta <= self.upper))
 
     def sentences(self) -> list[str]:
-        """Return the intervals in words, the worst determined parameters first."""
+        """Describe the intervals, the least determined parameters first."""
         relative = self.relative_std
         loose = [
             int(k) for k in np.argsort(-relative, kind="stable") if relative[k] > MAX_RELATIVE_STD
@@ -84,7 +84,7 @@ class Intervals:
 
 
 def correlation(cov: Float2D) -> Float2D:
-    """Return the correlation matrix of a covariance, shape (b, b)."""
+    """Compute the correlation matrix of a covariance, shape (b, b)."""
     std = np.sqrt(np.diag(cov))
     return np.asarray(cov / np.outer(std, std))
 
@@ -97,17 +97,17 @@ def confidence_intervals(
     residuals: Residuals = "blocks",
     block: float | None = None,
 ) -> Intervals:
-    """Return the intervals of an estimate that cover the true values with probability `level`.
+    """Compute intervals that contain the true values with probability `level`.
 
     Residuals are taken as correlated within ``blocks`` of time, or as ``white`` with N n - b
     degrees of freedom. A parameter at its bound of zero has a one-sided interval. An estimate with
-    degrees of freedom of its own, whose covariance is not that of a fit of these rows, keeps both.
+    its own degrees of freedom, whose covariance is not that of a fit of these rows, keeps both.
 
-    The estimate is by least squares, weighted or not; blocks have a length [s], by default that of
-    its covariance. Raises `OptionError` if `level` is no probability, or the estimate has failed.
+    The estimate is by (weighted) least squares; `block` is a length [s], by default that of its
+    covariance. Raises `OptionError` if `level` is not a probability, or the estimate has failed.
     """
     if not 0.0 < level < 1.0:
-        raise OptionError(f"a confidence level lies between 0 and 1, got {level}")
+        raise OptionError(f"the confidence level must lie between 0 and 1, got {level}")
     if not estimate.success or estimate.cov_white is None:
         raise OptionError("only a least-squares estimate that succeeded has intervals")
     if estimate.pseudo is not None:
@@ -141,7 +141,7 @@ def confidence_intervals(
 def _estimate_variance_by_block(
     problem: LinearProblem, estimate: Estimate, block: float
 ) -> tuple[Float1D, Float1D]:
-    """Return variances, random effects included, and degrees of freedom, both of shape (b,)."""
+    """Estimate variances, random effects included, and degrees of freedom, both of shape (b,)."""
     check_block(block)
     weights = weights_of(estimate)
     variance, dof = block_variance(problem, estimate.beta, weights, block)
@@ -152,13 +152,13 @@ def _estimate_variance_by_block(
 
 
 MIN_COLUMN_LENGTH = 1e-8
-"""Length of the row that stands for a column, of length one, which no other row shows."""
+"""Length of the regularizing row of a column of length one; it makes all columns independent."""
 
 
 def information_shares(
     problem: LinearProblem, weights: Float1D, stretches: Sequence[Bool1D]
 ) -> Float2D:
-    """Return the share of the information on every parameter that stretches of a motion give.
+    """Compute the share of the information on every parameter that stretches of a motion give.
 
     A row of every joint weighs one over its noise; a stretch is a mask of samples, shape (N,).
     Shares have shape (stretches, b), between 0 and 1; those of one parameter need not sum to 1.
@@ -172,7 +172,7 @@ def information_shares(
 
 
 def _variances(factors: Float) -> Float1D:
-    """Return the variances of the parameters from triangular factors of parts of the rows."""
+    """Compute the variances of the parameters from triangular factors of parts of the rows."""
     count = factors.shape[2]
     rows = np.vstack([factors.reshape(-1, count), MIN_COLUMN_LENGTH * np.eye(count)])
     inverse = np.linalg.inv(triangular_factor(rows))

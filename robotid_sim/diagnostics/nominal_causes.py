@@ -1,8 +1,8 @@
-"""Causes that only the nominal model shows: a load that it does not have, a unit of all torques.
+"""Causes that only the nominal model reveals: an unmodeled load, a wrong unit of all torques.
 
-The parameters of the last link take a load in without a trace, and those of all links a scale of
-all torques. What is left is that the estimate is not what was known before, by far more than that
-was uncertain; how uncertain the nominal model is has to be assumed.
+The parameters of the last link absorb a load, and those of all links a scale of all torques. The
+estimate then differs from the nominal model by much more than its uncertainty, which has to be
+assumed.
 """
 
 import numpy as np
@@ -18,27 +18,30 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.section import percent
 
 NOMINAL_STD = 0.2
-"""Assumed standard deviation of a nominal parameter, over the size of its kind for its body."""
+"""Assumed standard deviation of a nominal parameter, over the size of its kind for the body.
+"""
 
-MIN_DISTANCE_FALL = 50.0
-"""Least fall of the squared distance to the nominal model for a load to be named."""
+MIN_DISTANCE_REDUCTION = 50.0
+"""Minimum reduction of the squared distance to the nominal model by a load that is reported."""
 
 MAX_REMAINING_DISTANCE = 4.0
-"""Largest squared distance per parameter that may be left: else more than the load is unknown."""
+"""Maximum remaining squared distance per parameter: above, more than the load is unknown."""
 
 
 def nominal_causes(evidence: Evidence) -> list[Cause]:
-    """Return what the estimate says against the nominal model, given all causes found before."""
+    """Find contradictions of estimate and nominal model, given all accepted causes."""
     ratio = nominal_ratio(evidence)
     if (np.abs(np.log(ratio)) > np.log(MIN_SCALE_ERROR)).all() and evidence.dof > 1:
-        return [_unit(ratio)]
-    # A load at the last link that the nominal model does not have.
+        return [_make_scale_cause(ratio)]
+    # An unmodeled load at the last link.
     nominal, basis = evidence.nominal, evidence.basis
-    fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
+    fit = evidence.fit()
     inertial = slice(0, basis.inertial_rank)
     change = (fit.beta[: basis.rank] - basis.project(nominal.parameters()))[inertial]
     B = basis.B[inertial]
-    cov = (B * _spread(nominal) ** 2) @ B.T + COLORED_VARIANCE_RATIO * fit.cov[inertial, inertial]
+    cov = (B * _prior_std(nominal) ** 2) @ B.T + COLORED_VARIANCE_RATIO * fit.cov[
+        inertial, inertial
+    ]
     size = np.sqrt(np.diag(cov))
     half = np.linalg.cholesky(cov / np.outer(size, size) + 1e-12 * np.eye(size.size))
     last = B[:, parameters.inertial_slice(nominal.dof - 1)] / size[:, None]
@@ -46,9 +49,9 @@ def nominal_causes(evidence: Evidence) -> list[Cause]:
     inverse = np.linalg.pinv(L.T @ L, rcond=1e-10, hermitian=True)
     phi = inverse @ (L.T @ d)
     mass, std = float(phi[0]), float(np.sqrt(inverse[0, 0]))
-    left = float(((d - L @ phi) ** 2).sum())
-    fall = float(d @ d) - left
-    if fall < MIN_DISTANCE_FALL or mass <= std or left > MAX_REMAINING_DISTANCE * d.size:
+    after = float(((d - L @ phi) ** 2).sum())
+    reduction = float(d @ d) - after
+    if reduction < MIN_DISTANCE_REDUCTION or mass <= std or after > MAX_REMAINING_DISTANCE * d.size:
         return []
     moments = ", ".join(f"{value:.2g}" for value in phi[1:4])
     return [
@@ -58,15 +61,16 @@ def nominal_causes(evidence: Evidence) -> list[Cause]:
             finding=f"the last link carries {mass:.3g} ± {std:.2g} kg that the nominal model does "
             "not have",
             evidence=f"first moments differ by ({moments}) kg m about the last link; the squared "
-            f"distance to the nominal model falls by {fall:.0f}, its parameters taken as known to "
+            f"distance to the nominal model falls by {reduction:.0f}, its parameters taken as "
+            f"known to "
             f"{percent(NOMINAL_STD)}",
             remedy="name the load with `--payload`, or measure it: `robotid payload`",
         )
     ]
 
 
-def implausible_bodies(nominal: Robot) -> list[Cause]:
-    """Name what no arm of its size has in the nominal model, such as inertia in other units."""
+def list_implausible_bodies(nominal: Robot) -> list[Cause]:
+    """List implausible bodies of the nominal model, such as inertia in wrong units."""
     return [
         Cause(
             kind="nominal-model",
@@ -79,19 +83,19 @@ def implausible_bodies(nominal: Robot) -> list[Cause]:
     ]
 
 
-def _unit(ratio: Float1D) -> Cause:
+def _make_scale_cause(ratio: Float1D) -> Cause:
     return Cause(
         kind="torque-scale",
         joints=(),
-        finding="all torques are of another size than the nominal model's",
+        finding="all torques differ in scale from those of the nominal model",
         evidence=f"measured over nominal RMS torque {(1.0 / ratio).min():.2g} to "
         f"{(1.0 / ratio).max():.2g}; a common scale of all torques cannot be identified from a log",
         remedy="check the unit of the torques and the nominal model",
     )
 
 
-def _spread(nominal: Robot) -> Float1D:
-    """Return the assumed standard deviation of every full parameter, shape (14 n,)."""
+def _prior_std(nominal: Robot) -> Float1D:
+    """Compute the assumed standard deviation of every full parameter, shape (14 n,)."""
     phi = nominal.parameters()
     spread = NOMINAL_STD * np.abs(phi)
     for k in range(nominal.dof):

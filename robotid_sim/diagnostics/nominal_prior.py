@@ -1,16 +1,16 @@
-r"""Likelihood of a log under a nominal model that is roughly right.
+r"""Likelihood of a log under a wide prior about the nominal model.
 
-A fit that knows nothing of the robot explains a wrong sign, unit, zero or column of a short log by
-bodies of another size. Here the base parameters have a wide Gaussian prior about the nominal ones,
+An unconstrained fit explains a wrong sign, unit, zero or column of a short log by wrong bodies.
+Here the base parameters have a wide Gaussian prior about the nominal ones,
 :math:`\beta = \beta_0 + L z` with :math:`z \sim N(0, 1)`, and the logarithm of the marginal
-likelihood [1]_, eq. (2.30), at the noise :math:`\sigma_j` that makes the mode likeliest, is
+likelihood [1]_, eq. (2.30), at the noise :math:`\sigma_j` of maximum likelihood at the mode, is
 
 .. math:: F = \frac{1}{T} \Big( -\sum_j m_j \log \sigma_j - \frac12 \sum_j
     \frac{|y_j - A_j z|^2}{\sigma_j^2} \Big) - \frac12 |z|^2 - \frac12 \log\det H
 
 with the matrix H of the normal equations. T, the variance of an estimate over that for white
-residuals, takes account of neighbors that repeat each other. Friction and rotors, which a nominal
-model often lacks, have a prior of mean zero and of the size of the measured torque.
+residuals, accounts for correlated neighbors. Friction and rotors, often missing from a nominal
+model, have a prior of mean zero and of the size of the measured torque.
 
 References
 ----------
@@ -31,53 +31,54 @@ from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
 
 NOMINAL_STD = 1.0
-"""Standard deviation of a nominal inertial parameter over the size of its kind for its body."""
+"""Standard deviation of a nominal inertial parameter, over the size of its kind for the body.
+"""
 
 OFFSET_STD = 0.3
-"""Standard deviation of a torque offset, and of a spring at its RMS way, over the RMS torque of the
-joint."""
+"""Standard deviation of a torque offset, and of a spring at its RMS displacement, over the RMS
+torque of the joint."""
 
 PRESLIDING_DISTANCE = 0.01
-"""Distance after a reversal over which dry friction may build up [rad or m]."""
+"""Distance after a reversal over which Coulomb friction may build up [rad or m]."""
 
 UNMODELED_STD = (OFFSET_STD, OFFSET_STD, 1.0, 1.0)
-"""Standard deviations over that torque of offset, spring, and friction of the last direction, at
-once and built up: at standstill a model without them shows a wrong sign, zero or delay."""
+"""Standard deviations, over the RMS torque, of offset, spring, and friction of the last direction,
+immediate and building up: without them a log at rest suggests a wrong sign, zero or delay."""
 
 MIN_NOISE_SHARE = 0.02
-"""Least noise of a joint over its RMS torque: no model of a real robot is better."""
+"""Minimum noise of a joint over its RMS torque; models of real robots are not more accurate."""
 
 NOISE_ROUNDS = 8
-"""How often the noise of the joints is estimated anew."""
+"""Number of noise estimates."""
 
-LEAST_MASS, LEAST_RADIUS = 1e-3, 1e-2
-"""Mass [kg] and radius of gyration [m] below which a body is uncertain by these."""
+MIN_MASS, MIN_GYRATION_RADIUS = 1e-3, 1e-2
+"""Minimum mass [kg] and radius of gyration [m] for the uncertainty of a body."""
 
 MAX_LIMIT_EXCESS = 0.1
-"""Distance beyond a position limit from which on a position cannot be right [rad or m]."""
+"""Distance beyond a position limit above which a position is implausible [rad or m]."""
 
 MAX_TORQUE_RATIO = 2.0
-"""Torque over the effort limit from which on it cannot be right; drives exceed theirs for short."""
+"""Maximum plausible torque over the effort limit; drives exceed their limit briefly."""
 
 LIMIT_PENALTY = 13.0
-"""Logarithm of the likelihood that positions, or torques, beyond limits cost: too little to decide
-alone, for limits in a URDF are often made up."""
+"""Reduction of the log-likelihood for positions, or torques, beyond limits: too small to decide
+alone, because limits in a URDF are often invented."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MotionSizes:
-    """What the motion of a log says by itself."""
+    """Size of the motion of a log."""
 
     speed: Float1D
     """RMS velocity [rad/s or m/s], shape (n,)."""
     acceleration: Float1D
     """RMS acceleration [rad/s^2 or m/s^2], shape (n,)."""
-    outside: bool
+    is_beyond_limits: bool
     """Whether a position is beyond a limit."""
 
     @classmethod
     def from_evidence(cls, evidence: Evidence) -> Self:
-        """Return the motion of a log."""
+        """Compute the size of the motion of a log."""
         limits, q = evidence.nominal.limits, evidence.q
         outside = (q.min(axis=0) < limits.lower - MAX_LIMIT_EXCESS) | (
             q.max(axis=0) > limits.upper + MAX_LIMIT_EXCESS
@@ -89,18 +90,18 @@ class MotionSizes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RoughPrior:
-    """What a rough nominal model says of the base parameters, before a log is seen."""
+class WidePrior:
+    """Wide prior of the base parameters about the nominal model."""
 
     basis: BaseParameters
     center: Float1D
     """Mean, shape (b,)."""
     bodies: Float2D
-    """Factor of the covariance of those that are inertial."""
+    """Factor of the covariance of the inertial ones."""
 
     @classmethod
     def from_nominal(cls, nominal: Robot, basis: BaseParameters) -> Self:
-        """Return the prior of a nominal model."""
+        """Build the prior of a nominal model."""
         bodies = slice(0, basis.inertial_rank)
         center = np.zeros(basis.rank)
         phi = nominal.parameters()
@@ -110,8 +111,8 @@ class RoughPrior:
             body = parameters.inertial_slice(k)
             mass, com, _ = inertia.unpack(phi[body])
             moment = 0.5 * float(np.trace(inertia.inertia_matrix(phi[body])))
-            mass = max(mass, LEAST_MASS)
-            moment += mass * LEAST_RADIUS**2
+            mass = max(mass, MIN_MASS)
+            moment += mass * MIN_GYRATION_RADIUS**2
             radius = max(float(np.linalg.norm(com)), float(np.sqrt(max(moment, 0.0) / mass)))
             spread[body] = NOMINAL_STD * np.array([mass, *3 * [mass * radius], *6 * [moment]])
         B = basis.B[bodies] * spread
@@ -120,50 +121,50 @@ class RoughPrior:
         correlation = B @ B.T + 1e-9 * np.eye(len(B))
         return cls(basis, center, std[:, None] * np.linalg.cholesky(correlation))
 
-    def factor_for(self, moving: MotionSizes, size: Float1D) -> Float2D:
-        """Return the factor L of the covariance; friction makes torques of the measured size."""
+    def compute_factor(self, moving: MotionSizes, size: Float1D) -> Float2D:
+        """Compute the factor L of the covariance; friction torques have the measured size."""
         L, rank = np.zeros((self.basis.rank, self.basis.rank)), self.basis.inertial_rank
         L[:rank, :rank] = self.bodies
         per_unit = {"Fv": moving.speed, "Ia": moving.acceleration}
         leads = [self.basis.symbols[column] for column in self.basis.columns[rank:]]
         joint = [(symbol[:2], int(symbol[2:]) - 1) for symbol in leads]
-        one = np.ones(len(size))
-        L[rank:, rank:] = np.diag([size[j] / per_unit.get(kind, one)[j] for kind, j in joint])
+        ones = np.ones(len(size))
+        L[rank:, rank:] = np.diag([size[j] / per_unit.get(kind, ones)[j] for kind, j in joint])
         return L
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plausibility:
-    """Logarithm of the likelihood of a log, and of corrections of it, under a rough nominal model.
+class MarginalLikelihood:
+    """Logarithm of the marginal likelihood of a log and of corrections of it.
 
-    Sums of products of the regressor serve all corrections that leave it as it is.
+    Products of the regressor are shared by all corrections that do not change it.
     """
 
     evidence: Evidence
     gram: Float
-    """Products of its columns, see `_gram`."""
-    prior: RoughPrior
-    moving: MotionSizes
+    """Products of its columns, see `_compute_gram`."""
+    prior: WidePrior
+    motion: MotionSizes
 
     @classmethod
     def from_evidence(cls, evidence: Evidence) -> Self:
-        """Return what scores corrections of a log."""
-        prior = RoughPrior.from_nominal(evidence.nominal, evidence.basis)
-        return cls(evidence, _gram(evidence), prior, MotionSizes.from_evidence(evidence))
+        """Prepare the scoring of corrections of a log."""
+        prior = WidePrior.from_nominal(evidence.nominal, evidence.basis)
+        return cls(evidence, _compute_gram(evidence), prior, MotionSizes.from_evidence(evidence))
 
     def __call__(self, corrected: Evidence) -> float:
-        """Return the logarithm of the likelihood of the log after a correction."""
-        same = corrected.W is self.evidence.W and corrected.use is self.evidence.use
-        gram = self.gram if same else _gram(corrected)
-        known = corrected.nominal is self.evidence.nominal
-        prior = self.prior if known else RoughPrior.from_nominal(corrected.nominal, corrected.basis)
+        """Compute the logarithm of the likelihood of the log after a correction."""
+        shared = corrected.W is self.evidence.W and corrected.use is self.evidence.use
+        gram = self.gram if shared else _compute_gram(corrected)
+        same = corrected.nominal is self.evidence.nominal
+        prior = self.prior if same else WidePrior.from_nominal(corrected.nominal, corrected.basis)
         moving = (
-            self.moving if corrected.q is self.evidence.q else MotionSizes.from_evidence(corrected)
+            self.motion if corrected.q is self.evidence.q else MotionSizes.from_evidence(corrected)
         )
         n, b, use = corrected.dof, corrected.basis.rank, corrected.use
         size = np.maximum(corrected.size, np.finfo(float).tiny)
-        center, L = prior.center, prior.factor_for(moving, size)
-        # Columns of joint j in units of the prior, then those of what its model lacks.
+        center, L = prior.center, prior.compute_factor(moving, size)
+        # Columns of joint j in units of the prior, then those of unmodeled torque.
         unmodeled, k = _make_unmodeled_columns(corrected), len(UNMODELED_STD)
         to_prior = np.zeros((n, b + k, b + k * n))
         to_prior[:, :b, :b] = L
@@ -186,13 +187,13 @@ class Plausibility:
         likelihood += corrected.volume * float(count.mean())
         likelihood /= COLORED_VARIANCE_RATIO
         likelihood -= 0.5 * float(z @ z) + 0.5 * float(np.linalg.slogdet(H)[1])
-        most = MAX_TORQUE_RATIO * corrected.nominal.limits.effort  # what drives can give
-        too_strong = bool((np.abs(corrected.y).max(axis=0) > most).any())
-        return likelihood - LIMIT_PENALTY * (int(moving.outside) + int(too_strong))
+        max_torque = MAX_TORQUE_RATIO * corrected.nominal.limits.effort  # capability of the drives
+        too_strong = bool((np.abs(corrected.y).max(axis=0) > max_torque).any())
+        return likelihood - LIMIT_PENALTY * (int(moving.is_beyond_limits) + int(too_strong))
 
 
-def _gram(evidence: Evidence) -> Float:
-    """Return products of a joint's columns and of what its model lacks, shape (n, b + 4, b + 4)."""
+def _compute_gram(evidence: Evidence) -> Float:
+    """Compute products of columns, with those of unmodeled torque, shape (n, b + 4, b + 4)."""
     W = evidence.W[:, :, : evidence.basis.rank]
     rows = np.concatenate([W, _make_unmodeled_columns(evidence)], axis=2) * evidence.use[:, :, None]
     by_joint = rows.transpose(1, 2, 0)
@@ -200,7 +201,7 @@ def _gram(evidence: Evidence) -> Float:
 
 
 def _make_unmodeled_columns(evidence: Evidence) -> Float:
-    """Return a constant, a spring, and friction at once and built up, shape (N, n, 4)."""
+    """Make columns of offset, spring, and friction, immediate and building up, shape (N, n, 4)."""
     q, dq, dof = evidence.q, evidence.dq, evidence.dof
     spring = (q - q.mean(axis=0)) / np.maximum(q.std(axis=0), np.finfo(float).tiny)
     moves = np.abs(dq) > [joint.friction.eps for joint in evidence.nominal.joints]

@@ -1,10 +1,9 @@
-"""Causes that a log shows by itself, without a model: samples that are no measurements.
+"""Causes that are found without a model: invalid samples.
 
-Backlash that a log shows by its blows: torques jump where the load of a joint changes sign.
+Backlash by its torque impacts: torques jump where the load of a joint changes sign.
 
-A rotor that leaves one flank of its gear runs freely, hits the other one, and rattles for a while.
-The loop answers with short peaks, which the search for faulty samples takes for outliers; those
-come at any time.
+A rotor that leaves one flank of its gear runs freely, hits the other one, and rattles. The loop
+responds with short peaks, which resemble outliers; outliers, however, come at any time.
 """
 
 from collections.abc import Sequence
@@ -24,48 +23,48 @@ from robotid_sim.preprocess.faults import MAX_GAP_SAMPLES, Faults, resolution
 from robotid_sim.section import percent
 
 MIN_LOST_SHARE = 5e-3
-"""Share of lost samples that is worth a word."""
+"""Minimum share of lost samples that is reported."""
 
 MIN_OUTLIER_SHARE = 5e-4
 MIN_OUTLIERS = 5
-"""Share and number of outliers that are worth a word."""
+"""Minimum share and number of outliers that are reported."""
 
 MIN_CLIPPED_SAMPLES = 20
-"""Samples at one extreme value from which on a torque counts as clipped."""
+"""Minimum number of samples at one extreme value of a clipped torque."""
 
 MIN_CLIPPING_RATIO = 5.0
-"""Their number over that of the next values, for a coarse torque repeats too."""
+"""Minimum ratio of their number to that of the next value; coarse torques repeat too."""
 
 MIN_NOISE_RATIO = 10.0
-"""Noise of a sensor over that of the others of its kind from which on it is bad."""
+"""Ratio of the noise of a sensor to that of others of its kind above which it is faulty."""
 
 NORMAL_QUANTILE_90 = 1.6449
-"""Deviations within which 90 % of a Gaussian variable lie."""
+"""Standard deviations within which 90 % of a Gaussian variable lie."""
 
 MIN_SENSOR_NOISE = {"rad": 5e-4, "m": 5e-5, "torque": 0.05}
-"""Least noise of a bad sensor: of positions [rad or m], of torques over their RMS."""
+"""Minimum noise of a faulty sensor: of positions [rad or m], of torques over their RMS."""
 
 
 MIN_ROUNDING_SHARE = 1.0 / 3.0
-"""What rounding makes of a smoothed acceleration, over all of it, from which on nothing else of a
-joint can be told."""
+"""Share of rounding in a smoothed acceleration above which no other cause of the joint is
+identifiable."""
 
 MIN_RANGE_RATIO = 10.0
-"""Range of a position over its steps from which on a joint is meant to move."""
+"""Minimum range of a position, in encoder steps, of a joint in motion."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordingFaults:
-    """What a log shows by itself."""
+    """Recording faults of a log that are found without a model."""
 
     causes: tuple[Cause, ...]
-    bad: Bool2D
-    """Samples whose torque or position says nothing, shape (N, n)."""
+    untrusted: Bool2D
+    """Samples with invalid torque or position, shape (N, n)."""
 
 
 def find_recording_causes(log: Log, faults: Faults) -> RecordingFaults:
-    """Return what is wrong with the samples of a log; the faults are those of the log."""
-    clipped, frozen = find_clipped_torques(log.tau_meas), frozen_positions(log.q)
+    """Find faults of the samples of a log, given its lost samples and outliers."""
+    clipped, frozen = find_clipped_torques(log.tau_meas), find_frozen_positions(log.q)
     lost, causes = int(faults.lost.sum()), list[Cause]()
     if lost >= MIN_LOST_SHARE * log.t.size:
         causes.append(
@@ -74,12 +73,11 @@ def find_recording_causes(log: Log, faults: Faults) -> RecordingFaults:
                 joints=(),
                 finding="lost samples repeat the previous sample",
                 evidence=f"{lost} of {log.t.size} samples repeat all channels of the one before",
-                remedy="record with a real-time logger; the preprocessor `adaptive` leaves them "
-                "out",
+                remedy="record with a real-time logger; the preprocessor `adaptive` ignores them",
             )
         )
     causes += [
-        *_outliers(log, faults),
+        *_list_outlier_causes(log, faults),
         *_make_joint_causes(
             log,
             clipped,
@@ -95,18 +93,18 @@ def find_recording_causes(log: Log, faults: Faults) -> RecordingFaults:
             "check the encoder and its connection, and record again",
         ),
     ]
-    # Sensors that are far noisier, or coarser, than the others of their kind.
+    # Sensors that are much noisier, or coarser, than the others of their kind.
     units = np.array(log.joint_units)
     for unit in ("rad", "m"):
-        causes += _find_outlying_joints(log, sample_noise(log.q), units == unit, "position", unit)
+        causes += _find_outlying_joints(log, estimate_noise(log.q), units == unit, "position", unit)
     size = np.sqrt((log.tau_meas**2).mean(axis=0))
-    noise = sample_noise(log.tau_meas) / np.maximum(size, np.finfo(float).tiny)
+    noise = estimate_noise(log.tau_meas) / np.maximum(size, np.finfo(float).tiny)
     causes += _find_outlying_joints(log, noise, np.ones(log.dof, dtype=bool), "torque", "torque")
     return RecordingFaults(tuple(causes), clipped | frozen)
 
 
 def find_clipped_torques(tau: Float2D) -> Bool2D:
-    """Return which torques repeat an extreme value of their joint exactly, shape (N, n)."""
+    """Mark torques that repeat an extreme value of their joint exactly, shape (N, n)."""
     clipped = np.zeros(tau.shape, dtype=bool)
     for j, x in enumerate(tau.T):
         for side in (x, -x):
@@ -120,8 +118,8 @@ def find_clipped_torques(tau: Float2D) -> Bool2D:
     return clipped
 
 
-def frozen_positions(q: Float2D) -> Bool2D:
-    """Return which positions repeat the one before, many times, and then jump, shape (N, n)."""
+def find_frozen_positions(q: Float2D) -> Bool2D:
+    """Mark positions that repeat the previous one many times and then jump, shape (N, n)."""
     frozen = np.zeros(q.shape, dtype=bool)
     for j, x in enumerate(q.T):
         step = np.abs(np.diff(x))
@@ -139,14 +137,14 @@ def frozen_positions(q: Float2D) -> Bool2D:
 
 
 MIN_JOINT_SHARE = 0.6
-"""Share of the joints that are off at once where a stamp is wrong."""
+"""Minimum share of joints that deviate at the same sample where a time stamp is wrong."""
 
 
-def _outliers(log: Log, faults: Faults) -> list[Cause]:
+def _list_outlier_causes(log: Log, faults: Faults) -> list[Cause]:
     causes = []
-    least = max(MIN_OUTLIERS, MIN_OUTLIER_SHARE * log.t.size)
+    min_count = max(MIN_OUTLIERS, MIN_OUTLIER_SHARE * log.t.size)
     together = faults.position.sum(axis=1) >= max(2.0, MIN_JOINT_SHARE * log.dof)
-    if together.sum() > least:
+    if together.sum() > min_count:
         causes.append(
             Cause(
                 kind="time-stamps",
@@ -157,28 +155,28 @@ def _outliers(log: Log, faults: Faults) -> list[Cause]:
                 remedy="stamp samples when they are taken, not when they arrive",
             )
         )
-    alone = faults.position & ~together[:, None]
-    for what, found in (("torque", faults.torque), ("position", alone)):
-        count = found.sum(axis=0)
+    isolated = faults.position & ~together[:, None]
+    for quantity, outliers in (("torque", faults.torque), ("position", isolated)):
+        count = outliers.sum(axis=0)
         causes += [
             Cause(
-                kind=f"{what}-outliers",
+                kind=f"{quantity}-outliers",
                 joints=(log.joint_names[j],),
-                finding=f"{what} outliers",
+                finding=f"{quantity} outliers",
                 evidence=f"{count[j]} of {log.t.size} samples lie beyond 8 robust standard "
                 "deviations of their neighbors",
-                remedy="check cables and shielding; the preprocessor `adaptive` leaves them out",
+                remedy="check cables and shielding; the preprocessor `adaptive` ignores them",
             )
             for j in range(log.dof)
-            if count[j] > least
+            if count[j] > min_count
         ]
     return causes
 
 
 def _make_joint_causes(
-    log: Log, found: Bool2D, kind: str, finding: str, remedy: str
+    log: Log, faulty: Bool2D, kind: str, finding: str, remedy: str
 ) -> list[Cause]:
-    count = found.sum(axis=0)
+    count = faulty.sum(axis=0)
     return [
         Cause(
             kind=kind,
@@ -191,16 +189,15 @@ def _make_joint_causes(
     ]
 
 
-def coarse_positions(log: Log, ddq: Float2D, corners: Sequence[float]) -> list[Cause]:
-    r"""Return the joints whose positions are too coarse for their accelerations.
+def list_coarse_positions(log: Log, ddq: Float2D, corners: Sequence[float]) -> list[Cause]:
+    r"""List the joints whose positions are too coarse for their accelerations.
 
-    Rounding to steps r is taken for noise of :math:`r / \sqrt{12}`, which leaves that times
-    :math:`(2 \pi)^2 f_c^{5/2} \sqrt{.349 h}` of an acceleration behind a smoother of constant jerk
-    with the corner :math:`f_c`, whose gain is :math:`1 / (1 + (f / f_c)^6)`. It is worse: a slow
-    joint holds one value for long, and no smoother knows where in the step it is.
+    Rounding to steps r is treated as noise of :math:`r / \sqrt{12}`, which is amplified by
+    :math:`(2 \pi)^2 f_c^{5/2} \sqrt{.349 h}` in the acceleration of a smoother of constant jerk
+    with the corner :math:`f_c`, whose gain is :math:`1 / (1 + (f / f_c)^6)`. The true error is
+    larger: a slow joint holds one value for long, and its position within the step is unknown.
 
-    The accelerations are smoothed, shape (N, n), with a corner [Hz] a joint; a cause is of one
-    joint.
+    The accelerations are smoothed, shape (N, n), with one corner [Hz] per joint.
     """
     step = resolution(log.q)
     gain = (2.0 * np.pi) ** 2 * np.power(corners, 2.5) * np.sqrt(0.349 * log.dt)
@@ -220,19 +217,19 @@ def coarse_positions(log: Log, ddq: Float2D, corners: Sequence[float]) -> list[C
     ]
 
 
-def sample_noise(x: Float2D) -> Float1D:
-    """Return the white noise of signals by their fourth difference, robustly, shape (n,).
+def estimate_noise(x: Float2D) -> Float1D:
+    """Estimate the white noise of signals robustly by their fourth difference, shape (n,).
 
-    Its 90 % quantile, for the median of a coarse signal, which mostly stays as it is, is zero.
+    It uses the 90 % quantile, because the median is zero for a coarse signal.
     """
     fourth = np.abs(np.diff(x, n=4, axis=0))
     return np.asarray(np.quantile(fourth, 0.9, axis=0) / NORMAL_QUANTILE_90 / np.sqrt(70.0))
 
 
 def _find_outlying_joints(
-    log: Log, noise: Float1D, alike: Bool1D, what: str, kind: str
+    log: Log, noise: Float1D, is_same_kind: Bool1D, quantity: str, kind: str
 ) -> list[Cause]:
-    joints = np.flatnonzero(alike)
+    joints = np.flatnonzero(is_same_kind)
     causes = []
     for j in joints:
         others = noise[joints[joints != j]]
@@ -243,9 +240,9 @@ def _find_outlying_joints(
         unit = "of its RMS" if kind == "torque" else kind
         causes.append(
             Cause(
-                kind=f"{what}-noise",
+                kind=f"{quantity}-noise",
                 joints=(log.joint_names[j],),
-                finding=f"the {what} is far noisier than that of the other joints",
+                finding=f"the {quantity} is much noisier than that of the other joints",
                 evidence=f"noise {noise[j]:.2g} {unit}, median of the others "
                 f"{np.median(others):.2g}",
                 remedy="check the sensor, its cable and its resolution",
@@ -258,82 +255,83 @@ TORQUE_OUTLIER_KIND = "torque-outliers"
 """Kind of the causes that backlash may explain."""
 
 LOAD_CUTOFF = 5.0
-"""Cut-off frequency of the load [Hz]: blows and rattle would change its sign again and again."""
+"""Cut-off frequency of the load [Hz]: impacts and rattle would change its sign repeatedly."""
 
-BEFORE, AFTER = 0.05, 0.25
-"""How long before and after a change of its sign blows may come [s]: the load is the nominal one,
-and the way through the play takes time."""
+TIME_BEFORE, TIME_AFTER = 0.05, 0.25
+"""Time of impacts before and after a change of sign of the load [s]: the load is nominal, and
+backlash takes time."""
 
-MIN_BLOW_SHARE = 0.6
-"""Least share of the blows there."""
+MIN_IMPACT_SHARE = 0.6
+"""Minimum share of impacts within these times."""
 
-MAX_BLOW_GAP = 0.02
-"""Time from one outlier to the next within a blow [s]."""
+MAX_IMPACT_GAP = 0.02
+"""Maximum time between outliers of the same impact [s]."""
 
 MIN_GAIN = 8.0
-"""Least gain of the log-likelihood."""
+"""Minimum gain of the log-likelihood."""
 
 
 def replace_by_backlash(
     causes: Sequence[Cause], outliers: Bool2D, motion: Motion, nominal: Robot
 ) -> tuple[Cause, ...]:
-    """Return causes with backlash in place of outliers of the torque that it explains.
+    """Replace torque outliers by backlash where it explains them.
 
-    `outliers` are those of the torque, shape (N, n), and `motion` is that of the same samples. A
-    joint has backlash if its own blows come where its own load changes sign, and not rather where
-    that of another one with backlash does, which strikes it too.
+    `outliers` are those of the torque, shape (N, n), and `motion` has the same samples. A joint has
+    backlash if its impacts come where its own load changes sign, rather than that of another joint
+    with backlash, whose impacts it also receives.
     """
     if (
         not any(cause.kind == TORQUE_OUTLIER_KIND for cause in causes)
         or outliers.shape != motion.q.shape
     ):
         return tuple(causes)
-    rate = 1.0 / float(np.median(np.diff(motion.t)))  # torques may have stamps of their own
+    rate = 1.0 / float(np.median(np.diff(motion.t)))  # torques may have separate time stamps
     load = rigid_body_torque(nominal, motion.q, motion.dq, motion.ddq)
     slow = scipy.signal.sosfiltfilt(
         scipy.signal.butter(2, min(LOAD_CUTOFF, 0.4 * rate), fs=rate, output="sos"), load, axis=0
     )
     turns = np.zeros(load.shape, dtype=bool)
     turns[1:] = (slow[1:] >= 0.0) != (slow[:-1] >= 0.0)
-    before, after = round(BEFORE * rate), round(AFTER * rate)
+    before, after = round(TIME_BEFORE * rate), round(TIME_AFTER * rate)
     size = before + after + 1
-    # A filter's window reaches as far back as forward; its origin moves it.
-    near = maximum_filter1d(turns, size, axis=0, origin=size // 2 - before)
-    blows = np.zeros_like(outliers)  # the first outlier of each
-    for j, each in enumerate(outliers.T):
-        at = np.flatnonzero(each)
-        blows[at[np.diff(at, prepend=-np.inf) > MAX_BLOW_GAP * rate], j] = True
+    # The window of a filter is symmetric; its origin shifts it.
+    reversal = maximum_filter1d(turns, size, axis=0, origin=size // 2 - before)
+    impacts = np.zeros_like(outliers)  # the first outlier of each
+    for j, is_outlier in enumerate(outliers.T):
+        at = np.flatnonzero(is_outlier)
+        impacts[at[np.diff(at, prepend=-np.inf) > MAX_IMPACT_GAP * rate], j] = True
     joints = range(nominal.dof)
-    gain = np.array([[_gain(blows[:, i], near[:, j]) for j in joints] for i in joints])
+    gain = np.array([[_gain(impacts[:, i], reversal[:, j]) for j in joints] for i in joints])
     loose: list[int] = []
     for j in sorted(np.flatnonzero(gain.diagonal() > MIN_GAIN).tolist(), key=lambda j: -gain[j, j]):
         if (gain[j, loose] < gain[j, j]).all():
             loose.append(j)
     names = nominal.joint_names
-    struck = {(names[i],) for i in joints if (gain[i, loose] > MIN_GAIN).any()}
-    left = [c for c in causes if c.kind != TORQUE_OUTLIER_KIND or c.joints not in struck]
-    return (*(_cause(names[j], blows[:, j], near[:, j]) for j in sorted(loose)), *left)
+    explained = {(names[i],) for i in joints if (gain[i, loose] > MIN_GAIN).any()}
+    others = [c for c in causes if c.kind != TORQUE_OUTLIER_KIND or c.joints not in explained]
+    return (*(_backlash(names[j], impacts[:, j], reversal[:, j]) for j in sorted(loose)), *others)
 
 
-def _gain(blows: Bool1D, near: Bool1D) -> float:
-    """Return the log-likelihood gained by more blows near reversals; 0 if most are elsewhere."""
-    count, usual = int(blows.sum()), float(near.mean())
+def _gain(impacts: Bool1D, reversal: Bool1D) -> float:
+    """Compute the log-likelihood gained by more impacts near reversals; 0 if most are elsewhere."""
+    count, usual = int(impacts.sum()), float(reversal.mean())
     if count == 0 or not 0.0 < usual < 1.0:
         return 0.0
-    share = float(near[blows].mean())
-    if share < max(MIN_BLOW_SHARE, usual):
+    share = float(reversal[impacts].mean())
+    if share < max(MIN_IMPACT_SHARE, usual):
         return 0.0
-    rest = 0.0 if share == 1.0 else (1.0 - share) * np.log((1.0 - share) / (1.0 - usual))
-    return float(count * (share * np.log(share / usual) + rest))
+    gain_elsewhere = 0.0 if share == 1.0 else (1.0 - share) * np.log((1.0 - share) / (1.0 - usual))
+    return float(count * (share * np.log(share / usual) + gain_elsewhere))
 
 
-def _cause(joint: str, blows: Bool1D, near: Bool1D) -> Cause:
-    count, at = int(blows.sum()), int((blows & near).sum())
+def _backlash(joint: str, impacts: Bool1D, reversal: Bool1D) -> Cause:
+    count, at = int(impacts.sum()), int((impacts & reversal).sum())
     return Cause(
         kind="backlash",
         joints=(joint,),
         finding="the torque jumps where the load of the joint changes sign: backlash",
-        evidence=f"{at} of {count} blows in its torque come at most {AFTER:g} s after its load "
-        f"has changed sign, where {percent(float(near.mean()))} of all samples are",
+        evidence=f"{at} of {count} torque impacts come at most {TIME_AFTER:g} s after the "
+        f"load changes sign, where {percent(float(reversal.mean()))} of all "
+        f"samples are",
         remedy="adjust the gear, or measure on the link side",
     )

@@ -1,4 +1,4 @@
-r"""What residuals tell: of periods left out, of nonsense, of white and colored ones.
+r"""Analysis of residuals: cross-validation by periods, plausibility, whiteness.
 
 The statistic of a joint's residuals with the autocorrelations :math:`\rho_k` [1]_,
 
@@ -25,19 +25,19 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 
 MIN_PERIOD_SHARE = 0.5
-"""Smallest share of a period that is one of its own; less is added to the one before."""
+"""Minimum share of the last period; a shorter one is added to the one before."""
 
 MAX_OVERFIT_RATIO = 1.2
-"""Ratio of predicted to fitted residuals from which a fit is said to know its data too well."""
+"""Ratio of predicted to fitted residuals above which a fit is reported as overfitted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossValidation:
-    """Residuals of periods that were left out of the fit, beside those of the fits."""
+    """Residuals of held-out and of fitted periods."""
 
     joint_names: tuple[str, ...]
     predicted: Float2D
-    """RMS residual of every period, left out, and joint [N m], shape (periods, n)."""
+    """RMS residual of every held-out period and joint [N m], shape (periods, n)."""
     fitted: Float2D
     """RMS residual of the same joint in the periods that were fitted [N m], shape (periods, n)."""
     expected: float
@@ -50,16 +50,16 @@ class CrossValidation:
         return np.asarray(predicted / np.maximum(fitted, np.finfo(float).tiny))
 
     def sentences(self) -> list[str]:
-        """Return the comparison in words."""
+        """Describe the comparison."""
         worst = int(self.ratio.argmax())
         ratio, name = self.ratio[worst], self.joint_names[worst]
         sentences = (
-            f"Periods left out of the fit are predicted with {ratio:.2f} times the residual of the "
-            f"fit on the worst joint, {name}; {self.expected:.2f} is to be expected."
+            f"Held-out periods have {ratio:.2f} times the residual of the fit on the worst "
+            f"joint, {name}; the expected ratio is {self.expected:.2f}."
         )
         if ratio < MAX_OVERFIT_RATIO * self.expected:
             return [sentences]
-        return [sentences, f"The fit does not carry over from period to period on {name}."]
+        return [sentences, f"The fit of {name} does not generalize to other periods."]
 
 
 def cross_validate(
@@ -71,20 +71,20 @@ def cross_validate(
     :math:`\sqrt{(1 + b/m) / (1 - b/m)}` on average.
 
     The problem has rows of at least one and a half periods of the motion [s]. The estimator, by
-    default weighted least squares, gets a fixed seed. Raises `LogError` if the rows hold no two
-    periods, or one alone does not determine the parameters.
+    default weighted least squares, gets a fixed seed. Raises `LogError` if the rows hold less than
+    two periods, or one alone does not determine the parameters.
     """
-    fold = folds(problem, period)
+    fold = assign_periods(problem, period)
     method = estimator or WeightedLeastSquares()
     W, y = problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)
     predicted, fitted = [], []
-    for left_out in range(int(fold.max()) + 1):
-        use = fold != left_out
-        some = W[use].reshape(-1, W.shape[2])
-        part = replace(problem, W=some, y=y[use].ravel(), recordings=(), period=None)
+    for held_out in range(int(fold.max()) + 1):
+        use = fold != held_out
+        W_fitted = W[use].reshape(-1, W.shape[2])
+        part = replace(problem, W=W_fitted, y=y[use].ravel(), recordings=(), period=None)
         estimate = method.fit(part, np.random.default_rng(0))
         if not estimate.success:
-            raise LogError(f"without period {left_out + 1} the fit failed: {estimate.message}")
+            raise LogError(f"the fit without period {held_out + 1} failed: {estimate.message}")
         residual = y - W @ estimate.beta
         predicted.append(np.sqrt((residual[~use] ** 2).mean(axis=0)))
         fitted.append(np.sqrt((residual[use] ** 2).mean(axis=0)))
@@ -93,27 +93,27 @@ def cross_validate(
     return CrossValidation(problem.joint_names, np.array(predicted), np.array(fitted), expected)
 
 
-def folds(problem: LinearProblem, period: float) -> Int1D:
-    """Return the period that every sample belongs to, from 0, shape (N,)."""
+def assign_periods(problem: LinearProblem, period: float) -> Int1D:
+    """Assign every sample to a period, counted from 0, shape (N,)."""
     if not period > 0.0:
-        raise OptionError(f"a period is positive, got {period} s")
+        raise OptionError(f"the period must be positive, got {period} s")
     fold = (np.arange(problem.samples) * problem.dt / period + 1e-9).astype(np.intp)
     last = int(fold.max())
     if last and (fold == last).sum() < MIN_PERIOD_SHARE * period / problem.dt:
         fold[fold == last] = last - 1
     if not fold.max():
         raise LogError(
-            f"{problem.samples * problem.dt:.3g} s of rows hold no two periods of {period:g} s; "
-            "record more periods"
+            f"the rows last {problem.samples * problem.dt:.3g} s, less than two periods of "
+            f"{period:g} s; record more periods"
         )
     return fold
 
 
 MAX_CONSTRAINED_RATIO = 3.0
-"""Residual over that of the fit without constraints from which on no possible robot fits."""
+"""Ratio of the residual to that of the unconstrained fit above which no robot is consistent."""
 
 MAX_RESIDUAL_SHARE = 0.4
-"""Residual over the RMS torque from which on the model does not explain the log."""
+"""Residual over the RMS torque above which the model does not explain the log."""
 
 RESIDUAL_REMEDY = (
     "check the signs of the torques, the units of the positions, and that the log is of this robot"
@@ -127,30 +127,30 @@ def describe_misfit(
     *,
     has_terms: bool = False,
 ) -> str:
-    """Return why an estimate cannot be trusted, as a sentence; empty if nothing speaks against it.
+    """Describe why an estimate is untrusted, as a sentence; empty if it is not.
 
-    A motion in degrees or of another robot leaves much of the torque, that of the `plain` problem
-    if the fitted one allows for a discrepancy; `has_terms` if terms were looked for. A torque of
-    the wrong sign is explained well, but by negative masses: only constraints show it.
+    A motion in degrees or of a different robot has a large residual, computed with the `plain`
+    problem if the fitted one allows for a discrepancy; `has_terms` if terms were searched. A torque
+    of the wrong sign is explained well by negative masses: only constraints reveal it.
     """
     rows = problem if plain is None else plain
     tiny = np.finfo(float).tiny
-    forced = estimate.torque_rms / np.maximum(estimate.noise_std, tiny)
+    ratio = estimate.torque_rms / np.maximum(estimate.noise_std, tiny)
     residual = rows.unstack_rows(rows.y - rows.W @ estimate.beta)
     size = np.sqrt((rows.unstack_rows(rows.y) ** 2).mean(axis=0))
-    left = np.sqrt((residual**2).mean(axis=0)) / np.maximum(size, tiny)
-    j, k = int(forced.argmax()), int(left.argmax())
-    # Without noise both residuals are rounding, and their ratio means nothing.
-    if forced[j] > MAX_CONSTRAINED_RATIO and left[j] > 1e-6:
+    share = np.sqrt((residual**2).mean(axis=0)) / np.maximum(size, tiny)
+    j, k = int(ratio.argmax()), int(share.argmax())
+    # Without noise both residuals are rounding errors, and their ratio is meaningless.
+    if ratio[j] > MAX_CONSTRAINED_RATIO and share[j] > 1e-6:
         return (
-            f"the residual of {problem.joint_names[j]} is {forced[j]:.3g} times that of the fit "
+            f"the residual of {problem.joint_names[j]} is {ratio[j]:.3g} times that of the fit "
             f"without constraints: no physically consistent robot has these torques; "
             f"{RESIDUAL_REMEDY}"
         )
-    if left[k] > MAX_RESIDUAL_SHARE:
+    if share[k] > MAX_RESIDUAL_SHARE:
         return (
-            f"the fit leaves {left[k]:.0%} of the RMS torque of {problem.joint_names[k]}: the "
-            f"model does not explain the log: "
+            f"the residual of {problem.joint_names[k]} is {share[k]:.0%} of its RMS torque: the "
+            f"model does not explain the log; "
             f"{RESIDUAL_REMEDY}{'' if has_terms else ', or try --terms all'}"
         )
     return ""
@@ -176,25 +176,25 @@ class Whiteness:
     rows: int
     """Rows of every joint."""
     effective_rows: Float1D
-    """Independent rows that they are worth."""
+    """Equivalent number of independent rows."""
 
     @property
-    def white(self) -> np.ndarray:
-        """Which joints have residuals that pass for white, shape (n,)."""
+    def is_white(self) -> np.ndarray:
+        """Which joints have white residuals, shape (n,)."""
         return np.asarray(self.p_value >= SIGNIFICANCE)
 
     def sentences(self) -> list[str]:
-        """Return the test in words."""
-        colored = np.flatnonzero(~self.white)
+        """Describe the test."""
+        colored = np.flatnonzero(~self.is_white)
         if not colored.size:
             return [
-                f"The residuals of all joints pass for white (Ljung-Box, {self.lags} lags, "
+                f"The residuals of all joints are white (Ljung-Box, {self.lags} lags, "
                 f"smallest p {self.p_value.min():.2g})."
             ]
         return [
             f"The residuals of {self.joint_names[j]} are colored (Ljung-Box, {self.lags} lags, "
-            f"p {self.p_value[j]:.2g}): neighbors correlate by {self.first[j]:+.2f}, and "
-            f"{self.rows} rows are worth {self.effective_rows[j]:.0f}."
+            f"p {self.p_value[j]:.2g}): the correlation of neighbors is {self.first[j]:+.2f}, and "
+            f"{self.rows} rows are equivalent to {self.effective_rows[j]:.0f} independent ones."
             for j in colored
         ]
 
@@ -202,7 +202,7 @@ class Whiteness:
 def residual_whiteness(
     problem: LinearProblem, estimate: Estimate, *, lags: int | None = None
 ) -> Whiteness:
-    """Return the whiteness of an estimate's residuals in its problem, joint by joint.
+    """Test the residuals of an estimate for whiteness, joint by joint.
 
     The statistic has `lags` autocorrelations, by default 20, or a fifth of the rows if that is
     less. Raises `OptionError` if there are not more rows than lags.

@@ -1,11 +1,11 @@
-r"""The greedy search for causes: the best one is accepted, then all are tried again beside it.
+r"""Greedy search for causes: the best one is accepted, then all others are tried in addition.
 
 Every candidate is fitted as further columns of the linear problem or as a correction of the log,
-and scored by the likelihood of blocks that were left out of the fit, see `HeldOut`. It is accepted
-if its gain, without that of the block that speaks most for it, exceeds a margin for the number of
-candidates that were tried, and if the residual of a joint falls enough. Gross errors come first,
-given a nominal model that is roughly right; columns with a wrong sign, unit or joint that it leaves
-undecided are judged by robots that can exist.
+and scored by the likelihood of held-out blocks, see `HeldOut`. It is accepted if its gain, without
+that of the block with the largest one, exceeds a margin for the number of candidates that were
+tried, and if the residual of a joint falls enough. Data faults come first, given a wide prior about
+the nominal model; wrong signs, units or joints that it leaves undecided are judged by physically
+consistent robots.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from robotid_sim.diagnostics.column_causes import (
     nominal_ratio,
     scale_causes,
 )
-from robotid_sim.diagnostics.data_faults import gross_cause
+from robotid_sim.diagnostics.data_faults import find_data_fault
 from robotid_sim.diagnostics.evidence import ConsistentFit, Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
 from robotid_sim.diagnostics.structure_causes import step_causes, structure_causes
@@ -33,331 +33,332 @@ from robotid_sim.estimation.selection import (
     FINALIST_COUNT,
     TIE_TOLERANCE,
     ResidualProjection,
-    consecutive,
-    finalists,
+    fit_groups,
     is_no_worse,
-    outcomes,
+    list_groups,
+    pick_finalists,
     select_groups,
 )
 
 MIN_GAIN = 10.0
-"""Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""
+"""Minimum gain of the held-out log-likelihood, plus the logarithm of the number of candidates."""
 
 MIN_GAIN_OVER_ERROR = 2.0
-"""Least gain of robots that can exist over its standard error."""
+"""Minimum gain of physically consistent robots over its standard error."""
 
 MIN_TORQUE_SHARE = 5e-3
-"""Smallest torque of a cause that is worth a word, over the RMS torque of a joint."""
+"""Minimum torque of a cause that is reported, over the RMS torque of a joint."""
 
 MIN_RESIDUAL_RATIO = 1.3
-"""Factor by which the residual of a joint must fall for a cause to be worth a word."""
+"""Minimum factor by which a cause that is reported reduces the residual of a joint."""
 
 OBVIOUS_RESIDUAL_RATIO = 2.0
-"""Such a factor from which a cause of notable parameters is worth a word, however small its torque:
-friction of another shape shows at low speeds alone."""
+"""Factor above which a cause of significant parameters is reported, however small its torque:
+unmodeled friction may act at low speeds only."""
 
 MAX_STEPS = 2
-"""Further steps of Gauss-Newton of a correction."""
+"""Maximum number of further Gauss-Newton steps of a correction."""
 
 MAX_ROUNDS = 15
-"""Most rounds of the search."""
+"""Maximum number of rounds of the search."""
 
 MAX_FAULT_ROUNDS = 3
-"""Most gross errors."""
+"""Maximum number of data faults."""
 
 GENERAL_KINDS = {"torque-offset": ("asymmetric-friction", "torque-drift")}
-"""By kind: kinds that it is a case of, and does not compete with."""
+"""By kind: general kinds of which it is a special case, and with which it does not compete."""
 
 MAX_GAIN_LOSS_SHARE = 0.25
-"""Share of a gain that a special case may lack: what is left can be accepted after it."""
+"""Share of a gain that a special case may lose: further causes can recover it."""
 
 MAX_CONSISTENT_RATIO = 1.5
-"""Residual of robots that can exist over that of the free fit from which columns are doubted."""
+"""Ratio of the residuals of consistent and unconstrained fit above which columns are suspect."""
 
 MAX_RESIDUAL_SHARE = 0.1
-"""Residual over the RMS torque from which columns are doubted."""
+"""Residual over the RMS torque above which columns are suspect."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Round:
-    """The evidence of a round with its plain fit and all candidates but those for columns."""
+    """The evidence of a round with its fit and all candidates except those for columns."""
 
     evidence: Evidence
     fit: Fit
     projection: ResidualProjection
-    extensions: list[ColumnCandidate]
+    columns: list[ColumnCandidate]
     gains: Float1D
-    """First look at the extensions."""
-    amendments: list[CorrectionCandidate]
-    """Delays, and scales of torques as the nominal model suggests them."""
+    """Approximate gains of the columns."""
+    corrections: list[CorrectionCandidate]
+    """Delays, and torque scales that the nominal model suggests."""
 
     @classmethod
-    def start(cls, evidence: Evidence, taken: set[tuple[str, tuple[int, ...]]]) -> "_Round":
-        fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
-        projection = evidence.remainder(fit)
+    def start(cls, evidence: Evidence, accepted: set[tuple[str, tuple[int, ...]]]) -> "_Round":
+        fit = evidence.fit()
+        projection = evidence.project_residual(fit)
         families = (torque_causes, friction_causes, structure_causes, list_coupling_causes)
-        known = [c for family in families for c in family(evidence, fit)]
-        candidates = [*known, *step_causes(evidence, projection, known)]
-        extensions = [c for c in candidates if c.corrected or (c.kind, c.joints) not in taken]
-        gains = projection.gains(evidence.y, [c.columns for c in extensions])
-        amendments = [*delay_causes(evidence, projection, MIN_GAIN), *scale_causes(evidence)]
-        return cls(evidence, fit, projection, extensions, gains, amendments)
+        listed = [c for family in families for c in family(evidence, fit)]
+        candidates = [*listed, *step_causes(evidence, projection, listed)]
+        columns = [c for c in candidates if c.correct or (c.kind, c.joints) not in accepted]
+        gains = projection.gains(evidence.y, [c.columns for c in columns])
+        corrections = [*delay_causes(evidence, projection, MIN_GAIN), *scale_causes(evidence)]
+        return cls(evidence, fit, projection, columns, gains, corrections)
 
     @property
     def margin(self) -> float:
-        """Least gain that is no chance."""
-        return MIN_GAIN + float(np.log(len(self.extensions) + len(self.amendments)))
+        """Minimum significant gain."""
+        return MIN_GAIN + float(np.log(len(self.columns) + len(self.corrections)))
 
     @property
     def finalists(self) -> list[ColumnCandidate]:
-        """The extensions that the first look likes best."""
-        return finalists(self.extensions, self.gains, self.margin)
+        """The candidate columns with the largest approximate gains."""
+        return pick_finalists(self.columns, self.gains, self.margin)
 
 
-def search(evidence: Evidence) -> tuple[list[AcceptedCause], Evidence]:
-    """Return the causes in the order of their acceptance, and the evidence with all of them."""
+def search_causes(evidence: Evidence) -> tuple[list[AcceptedCause], Evidence]:
+    """Search causes; return them in order of acceptance, and the evidence with all of them."""
     accepted: list[AcceptedCause] = []
     for _ in range(MAX_FAULT_ROUNDS):
-        gross = gross_cause(evidence, MIN_GAIN)
-        if gross is None:
+        fault = find_data_fault(evidence, MIN_GAIN)
+        if fault is None:
             break
-        candidate, gain = gross
+        candidate, gain = fault
         after = evidence.apply_correction(candidate.correction)
         residual = (_residual(evidence), _residual(after))
         accepted.append(
-            AcceptedCause(candidate, np.zeros(0), np.array([gain]), residual, informed=True)
+            AcceptedCause(candidate, np.zeros(0), np.array([gain]), residual, uses_nominal=True)
         )
         evidence = after
     for _ in range(MAX_ROUNDS):
-        taken = {(a.kind, a.joints) for a in accepted if isinstance(a.candidate, ColumnCandidate)}
-        state = _Round.start(evidence, taken)
+        used = {(a.kind, a.joints) for a in accepted if isinstance(a.candidate, ColumnCandidate)}
+        state = _Round.start(evidence, used)
         column = _find_implausible_column(state)
-        new = [column] if column is not None else _best(state)
+        new = [column] if column is not None else _accept_best(state)
         if not new:
             break
-        for one in new:
-            evidence = _iterate_correction(one, one.correct_evidence(evidence))
+        for cause in new:
+            evidence = _iterate_correction(cause, cause.correct_evidence(evidence))
         accepted += new
-    # Delays once more, now that the rest is known.
-    if delays := {one.joints for one in accepted if one.kind == "torque-delay"}:
-        fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
-        for again in delay_causes(evidence, evidence.remainder(fit), 0.0):
-            if again.joints in delays:
-                evidence = evidence.apply_correction(again.correction)
-    accepted, evidence = _simplest(accepted, evidence)
-    # Without those that the ones found later have made needless.
-    columns = [one for one in accepted if one.is_column]
-    groups = consecutive(evidence.W.shape[2], [one.value.size for one in columns])
-    needs = select_groups(evidence.sum_by_block(), np.arange(evidence.plain), groups, _judge)
-    gone = {id(one) for k, one in enumerate(columns) if k not in needs}
-    lasting = [one for one in accepted if one.notable and id(one) not in gone]
-    return merge_sign_causes(lasting), evidence
+    # Delays again, now that the other causes are known.
+    if delays := {cause.joints for cause in accepted if cause.kind == "torque-delay"}:
+        fit = evidence.fit()
+        for correction in delay_causes(evidence, evidence.project_residual(fit), 0.0):
+            if correction.joints in delays:
+                evidence = evidence.apply_correction(correction.correction)
+    accepted, evidence = _simplify(accepted, evidence)
+    # Without those that later ones have made unnecessary.
+    columns = [cause for cause in accepted if cause.is_column]
+    groups = list_groups(evidence.W.shape[2], [cause.value.size for cause in columns])
+    needs = select_groups(evidence.sum_by_block(), np.arange(evidence.width), groups, _judge)
+    unneeded = {id(cause) for k, cause in enumerate(columns) if k not in needs}
+    reported = [cause for cause in accepted if cause.is_significant and id(cause) not in unneeded]
+    return merge_sign_causes(reported), evidence
 
 
 def _residual(evidence: Evidence) -> Float1D:
-    """Return the noise of every joint's rows over its RMS torque, shape (n,)."""
-    return evidence.sum_by_block().fit(np.arange(evidence.plain)).sigma / evidence.size
+    """Compute the noise of the rows per joint over the RMS torque, shape (n,)."""
+    return evidence.fit().sigma / evidence.size
 
 
-def _iterate_correction(one: AcceptedCause, evidence: Evidence) -> Evidence:
-    """Return the evidence after a correction once its steps of Gauss-Newton have converged.
+def _iterate_correction(cause: AcceptedCause, evidence: Evidence) -> Evidence:
+    """Iterate a correction by Gauss-Newton until it converges.
 
-    What a first step leaves would be taken for another cause.
+    The residual of the first step would be mistaken for another cause.
     """
-    if isinstance(one.candidate, CorrectionCandidate) or one.candidate.corrected is None:
+    if isinstance(cause.candidate, CorrectionCandidate) or cause.candidate.correct is None:
         return evidence
     for _ in range(MAX_STEPS):
-        fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
+        fit = evidence.fit()
         candidates = (*torque_causes(evidence, fit), *structure_causes(evidence, fit))
-        sought = (one.kind, one.candidate.joint)
-        again = next((c for c in candidates if (c.kind, c.joint) == sought), None)
-        if again is None or again.corrected is None:
+        sought = (cause.kind, cause.candidate.joint)
+        update = next((c for c in candidates if (c.kind, c.joint) == sought), None)
+        if update is None or update.correct is None:
             break
-        held = evidence.sum_by_block(again.columns)
-        value = held.fit(np.arange(evidence.plain + one.value.size)).beta[evidence.plain :]
-        if not again.lower < value[0] < again.upper:
+        blocks = evidence.sum_by_block(update.columns)
+        value = blocks.fit(np.arange(evidence.width + cause.value.size)).beta[evidence.width :]
+        if not update.lower < value[0] < update.upper:
             break
-        evidence = evidence.apply_correction(again.corrected(value))
+        evidence = evidence.apply_correction(update.correct(value))
     return evidence
 
 
-def _simplest(
+def _simplify(
     accepted: list[AcceptedCause], evidence: Evidence
 ) -> tuple[list[AcceptedCause], Evidence]:
-    """Return the causes, special cases in place of general ones that now explain no more.
+    """Replace general causes by special cases that now explain as much.
 
-    An offset beside a wrong torque constant looks like friction that differs between directions,
-    as long as the constant is wrong.
+    With a wrong torque constant, an offset resembles asymmetric friction until the constant is
+    corrected.
     """
-    fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
+    fit = evidence.fit()
     special = {(c.kind, c.joints): c for c in torque_causes(evidence, fit)}
-    taken, first, result = {(one.kind, one.joints) for one in accepted}, 0, []
-    for one in accepted:
-        if not one.is_column:
-            result.append(one)
+    causes, first, result = {(cause.kind, cause.joints) for cause in accepted}, 0, []
+    for cause in accepted:
+        if not cause.is_column:
+            result.append(cause)
             continue
-        kinds = [kind for kind, general in GENERAL_KINDS.items() if one.kind in general]
-        for candidate in (special.get((kind, one.joints)) for kind in kinds):
-            if candidate is not None and (candidate.kind, one.joints) not in taken:
-                changed = evidence.replace_columns(first, one.value.size, candidate.columns)
+        kinds = [kind for kind, general in GENERAL_KINDS.items() if cause.kind in general]
+        for candidate in (special.get((kind, cause.joints)) for kind in kinds):
+            if candidate is not None and (candidate.kind, cause.joints) not in causes:
+                changed = evidence.replace_columns(first, cause.value.size, candidate.columns)
                 loss = _score(evidence) - _score(changed)
                 if loss.sum() - loss.max() < MIN_GAIN:
-                    evidence, gains = changed, one.gains - loss
-                    beta = evidence.sum_by_block().fit(np.arange(evidence.plain)).beta
+                    evidence, gains = changed, cause.gains - loss
+                    beta = evidence.fit().beta
                     value = beta[evidence.W.shape[2] + first :][: candidate.columns.shape[2]]
-                    one = replace(one, candidate=candidate, value=value, gains=gains)
-        first += one.value.size
-        result.append(one)
+                    cause = replace(cause, candidate=candidate, value=value, gains=gains)
+        first += cause.value.size
+        result.append(cause)
     return result, evidence
 
 
 def _score(evidence: Evidence) -> Float1D:
-    return evidence.sum_by_block().score(np.arange(evidence.plain))
+    return evidence.sum_by_block().score(np.arange(evidence.width))
 
 
 def _judge(gain: Float1D) -> tuple[bool, float]:
-    """Return whether a cause explains enough beside the others, and how much."""
+    """Return whether the gain of a cause given the others is significant, and its size."""
     return bool(gain.sum() - gain.max() > MIN_GAIN), float(gain.sum() - gain.max())
 
 
-def _best(state: _Round) -> list[AcceptedCause]:
-    """Return the best candidate, and others of its kind that pass on other joints."""
+def _accept_best(state: _Round) -> list[AcceptedCause]:
+    """Return the best candidate, and significant ones of the same kind for other joints."""
     scored = _score_extensions(state)
-    evidence, plain = state.evidence, np.arange(state.evidence.plain)
-    before = evidence.sum_by_block().score(plain)
-    for candidate in state.amendments:
+    evidence, columns = state.evidence, np.arange(state.evidence.width)
+    before = evidence.sum_by_block().score(columns)
+    for candidate in state.corrections:
         after = evidence.apply_correction(candidate.correction)
         change = np.sqrt(((after.y - evidence.y) ** 2).mean(axis=0)) / evidence.size
-        held = after.sum_by_block()
-        likelier = held.fit(plain).likelihood - state.fit.likelihood
+        blocks = after.sum_by_block()
+        likelier = blocks.fit(columns).likelihood - state.fit.likelihood
         if likelier >= state.margin and change.max() >= MIN_TORQUE_SHARE:
-            residual = (state.fit.sigma / evidence.size, held.fit(plain).sigma / after.size)
-            gains = held.score(plain) - before
+            residual = (state.fit.sigma / evidence.size, blocks.fit(columns).sigma / after.size)
+            gains = blocks.score(columns) - before
             scored.append(AcceptedCause(candidate, np.zeros(0), gains, residual))
-    sure = (s for s in scored if s.gain - s.gains.max() > state.margin)
-    if not (passed := [s for s in sure if s.fall > MIN_RESIDUAL_RATIO or s.is_sizable]):
+    certain = (s for s in scored if s.gain - s.gains.max() > state.margin)
+    if not (passed := [s for s in certain if s.residual_ratio > MIN_RESIDUAL_RATIO or s.is_large]):
         return []
     top = max(passed, key=lambda s: s.gain)
     equal = [s for s in passed if _is_no_worse(s, top)]
     best = select_candidate(evidence, equal)
     corrected = (
-        isinstance(best.candidate, CorrectionCandidate) or best.candidate.corrected is not None
+        isinstance(best.candidate, CorrectionCandidate) or best.candidate.correct is not None
     )
-    if corrected or len(best.joints) != 1:  # joints vie for the same deviation
-        return [replace(best, alternatives=_rivals(state, best, equal))]
+    if corrected or len(best.joints) != 1:  # joints compete for the same deviation
+        return [replace(best, alternatives=_find_equals(state, best, equal))]
     alike = [s for s in passed if s.kind == best.kind and s.joints not in (best.joints, ())]
     others = {s.joints: s for s in sorted(alike, key=lambda s: s.gain)}
-    return [replace(best, alternatives=_rivals(state, best, equal)), *others.values()]
+    return [replace(best, alternatives=_find_equals(state, best, equal)), *others.values()]
 
 
-def _rivals(state: _Round, best: AcceptedCause, equal: list[AcceptedCause]) -> tuple[str, ...]:
-    """Return other kinds that explain as much, and nothing any more once the best is accepted."""
+def _find_equals(state: _Round, best: AcceptedCause, equal: list[AcceptedCause]) -> tuple[str, ...]:
+    """List kinds that explain as much, and gain nothing once the best is accepted."""
     general = (best.kind, *GENERAL_KINDS.get(best.kind, ()))
     others = [s for s in equal if s.kind not in general]
     after = best.correct_evidence(state.evidence) if others else state.evidence
-    plain, kinds = np.arange(after.plain), set()
-    for one in others:
-        candidate = one.candidate
+    columns, kinds = np.arange(after.width), set()
+    for other in others:
+        candidate = other.candidate
         if isinstance(candidate, CorrectionCandidate):
-            gains = after.apply_correction(candidate.correction).sum_by_block().score(plain)
-            gains = gains - after.sum_by_block().score(plain)
+            gains = after.apply_correction(candidate.correction).sum_by_block().score(columns)
+            gains = gains - after.sum_by_block().score(columns)
         else:
-            held = after.sum_by_block(candidate.columns)
-            gains = held.score(np.arange(after.plain + one.value.size)) - held.score(plain)
+            blocks = after.sum_by_block(candidate.columns)
+            gains = blocks.score(np.arange(after.width + other.value.size)) - blocks.score(columns)
         if gains.sum() < MIN_GAIN:
-            kinds.add(one.kind)
+            kinds.add(other.kind)
     return tuple(sorted(kinds))
 
 
-def _count(scored: AcceptedCause) -> int:
-    """Return the number of parameters of a candidate."""
+def _size(scored: AcceptedCause) -> int:
+    """Count the parameters of a candidate."""
     return max(scored.value.size, 1)
 
 
 def select_candidate(evidence: Evidence, equal: Sequence[AcceptedCause]) -> AcceptedCause:
-    """Return the candidate of fewest parameters, then of largest gain.
+    """Select the candidate with the fewest parameters, then the largest gain.
 
-    Two joints can only say that their torque constants differ: the one is taken that leaves torques
-    nearest to those of the nominal model.
+    Two joints only determine the ratio of their torque constants: the candidate with torques
+    nearest to the nominal model is selected.
     """
-    best = min(equal, key=lambda s: (_count(s), -s.gain))
+    best = min(equal, key=lambda s: (_size(s), -s.gain))
     if best.kind != "torque-scale":
         return best
-    constants = [s for s in equal if s.kind == best.kind and _count(s) == _count(best)]
+    constants = [s for s in equal if s.kind == best.kind and _size(s) == _size(best)]
     return min(
         constants, key=lambda s: np.sum(np.log(nominal_ratio(s.correct_evidence(evidence))) ** 2)
     )
 
 
-def _is_no_worse(one: AcceptedCause, top: AcceptedCause) -> bool:
-    """Return whether a candidate explains as much as another, or nearly if it is a case of it."""
-    special = one.joints == top.joints and top.kind in GENERAL_KINDS.get(one.kind, ())
+def _is_no_worse(candidate: AcceptedCause, top: AcceptedCause) -> bool:
+    """Return whether a candidate explains as much as another, or nearly if it is a special case."""
+    special = candidate.joints == top.joints and top.kind in GENERAL_KINDS.get(candidate.kind, ())
     return is_no_worse(
-        one.gains,
+        candidate.gains,
         top.gains,
         max(TIE_TOLERANCE, MAX_GAIN_LOSS_SHARE * top.gain) if special else TIE_TOLERANCE,
     )
 
 
 def _score_extensions(state: _Round) -> list[AcceptedCause]:
-    evidence, likely = state.evidence, state.finalists
-    if not likely:
+    evidence, likeliest = state.evidence, state.finalists
+    if not likeliest:
         return []
-    held = evidence.sum_by_block(np.concatenate([c.columns for c in likely], axis=2))
-    scored, tried = [], outcomes(held, evidence.plain, [c.size for c in likely])
-    for candidate, (fit, gains) in zip(likely, tried, strict=True):
-        value = fit.beta[evidence.plain :]
+    blocks = evidence.sum_by_block(np.concatenate([c.columns for c in likeliest], axis=2))
+    scored, tried = [], fit_groups(blocks, evidence.width, [c.size for c in likeliest])
+    for candidate, (fit, gains) in zip(likeliest, tried, strict=True):
+        value = fit.beta[evidence.width :]
         torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
         if not candidate.is_possible(value):
             continue
         obvious = (
-            bool(candidate.least) and (state.fit.sigma > OBVIOUS_RESIDUAL_RATIO * fit.sigma).any()
+            bool(candidate.min_sizes)
+            and (state.fit.sigma > OBVIOUS_RESIDUAL_RATIO * fit.sigma).any()
         )
         large = bool(obvious or candidate.by_size or torque.max() >= MIN_TORQUE_SHARE)
-        notable = large and candidate.is_notable(value)
+        significant = large and candidate.is_significant(value)
         residual = (state.fit.sigma / evidence.size, fit.sigma / evidence.size)
-        scored.append(AcceptedCause(candidate, value, gains, residual, notable=notable))
+        scored.append(AcceptedCause(candidate, value, gains, residual, is_significant=significant))
     return scored
 
 
 def _find_implausible_column(state: _Round) -> AcceptedCause | None:
-    """Return the column that is wrong, if robots that can exist say that one is."""
+    """Find a faulty column by fits of physically consistent robots, if there is one."""
     evidence = state.evidence
     program = ConsistentProgram(evidence.nominal, evidence.basis)
-    now = ConsistentFit.fit_evidence(evidence, program)
-    if not np.isfinite(now.rms).all():  # a joint that stands still, or a solver that gives up
+    before = ConsistentFit.fit_evidence(evidence, program)
+    if not np.isfinite(before.rms).all():  # a joint at rest, or the solver failed
         return None
-    forced = (now.rms / now.free > MAX_CONSISTENT_RATIO) & (
-        now.rms > 2.0 * MIN_TORQUE_SHARE * evidence.size
+    forced = (before.rms / before.unconstrained > MAX_CONSISTENT_RATIO) & (
+        before.rms > 2.0 * MIN_TORQUE_SHARE * evidence.size
     )
-    if not forced.any() and (now.free < MAX_RESIDUAL_SHARE * evidence.size).all():
+    if not forced.any() and (before.unconstrained < MAX_RESIDUAL_SHARE * evidence.size).all():
         return None
-    amendments, rough = column_causes(evidence), evidence.rough()
-    plain = np.arange(rough.plain)
-    judged = [r for r in amendments if r.kind == TORQUE_SIGN_KIND]
-    others = [r for r in amendments if r not in judged]
+    candidates, quick = column_causes(evidence), evidence.skip_low_pass()
+    columns = np.arange(quick.width)
+    signs = [r for r in candidates if r.kind == TORQUE_SIGN_KIND]
+    others = [r for r in candidates if r not in signs]
     likelihood = [
-        rough.apply_correction(r.correction).sum_by_block().fit(plain).likelihood for r in others
+        quick.apply_correction(r.correction).sum_by_block().fit(columns).likelihood for r in others
     ]
     best = np.argsort(-np.array(likelihood), kind="stable")[:FINALIST_COUNT]
     scored = []
-    for candidate in (*judged, *(others[k] for k in best), *state.amendments, *state.finalists):
+    for candidate in (*signs, *(others[k] for k in best), *state.corrections, *state.finalists):
         value: Float1D = np.zeros(0)
         if isinstance(candidate, ColumnCandidate):
             fit = evidence.sum_by_block(candidate.columns)
-            count = evidence.plain + candidate.columns.shape[2]
-            value = fit.fit(np.arange(count)).beta[evidence.plain :]
+            count = evidence.width + candidate.columns.shape[2]
+            value = fit.fit(np.arange(count)).beta[evidence.width :]
             if not candidate.is_acceptable(value):
                 continue
-        one = AcceptedCause(candidate, value, now.by_fold, (now.rms, now.rms))
-        corrected = one.correct_evidence(evidence)
-        if corrected.nominal is not evidence.nominal:  # gravity, which decides on the program
+        cause = AcceptedCause(candidate, value, before.by_fold, (before.rms, before.rms))
+        corrected = cause.correct_evidence(evidence)
+        if corrected.nominal is not evidence.nominal:  # the program depends on gravity
             continue
         after = ConsistentFit.fit_evidence(corrected, program)
-        gains = after.by_fold - now.by_fold
-        residual = (now.rms / evidence.size, after.rms / corrected.size)
-        scored.append(replace(one, gains=gains, residual=residual))
+        gains = after.by_fold - before.by_fold
+        residual = (before.rms / evidence.size, after.rms / corrected.size)
+        scored.append(replace(cause, gains=gains, residual=residual))
     top = max(scored, key=lambda s: s.gain)
-    if isinstance(top.candidate, ColumnCandidate):  # the likelihood of all rows will say so too
+    if isinstance(top.candidate, ColumnCandidate):  # the likelihood of all rows decides on it
         return None
     return top if top.gain > max(state.margin, MIN_GAIN_OVER_ERROR * top.std) else None

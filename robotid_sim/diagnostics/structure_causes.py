@@ -1,8 +1,8 @@
-"""Candidate causes in the model behind the torque: gravity, positions, elasticity, rotors.
+"""Candidate causes in the model of the torque: gravity, positions, elasticity, rotors.
 
-Their columns are derivatives of the modeled torque of all joints, taken numerically.
+Their columns are numerical derivatives of the modeled torque of all joints.
 
-Candidate causes: a position whose zero changes during a log, as where a belt skips a tooth.
+Candidate causes: a zero position that changes during a log, for example if a belt skips a tooth.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.diagnostics.cause import ColumnCandidate, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
-from robotid_sim.estimation.gravity_fit import strength_words
+from robotid_sim.estimation.gravity_fit import describe_strength
 from robotid_sim.estimation.hold_out import Fit
 from robotid_sim.estimation.problem import joint_only
 from robotid_sim.estimation.selection import ResidualProjection
@@ -25,33 +25,33 @@ DIFFERENCE_STEP = 1e-4
 """Change of position and gravity in the derivatives [rad or m, share of gravity]."""
 
 MIN_TILT = 0.01
-"""Tilt of the base that is worth a word [rad]."""
+"""Minimum tilt of the base that is reported [rad]."""
 
 FLANK_TORQUE_SHARE = 0.1
-"""Share of the largest torque within which a joint changes the flank of its backlash."""
+"""Share of the largest torque over which the backlash changes flank."""
 
 MIN_GRAVITY_CHANGE = 0.01
-"""Change of the strength of gravity that is worth a word."""
+"""Minimum relative change of the magnitude of gravity that is reported."""
 
 MAX_GRAVITY_SHARE = 0.5
-"""Share of the column of gravity in a fit up to which a step follows it."""
+"""Maximum share of gravity that a step corrects."""
 
 JUMP_KINDS = ("backlash", "hysteresis")
-"""Kinds whose changes are too short for rows."""
+"""Kinds that change too fast for the rows."""
 
 SIZE_KINDS = ("eccentricity", "hysteresis")
-"""Kinds that are worth a word by their size alone."""
+"""Kinds whose significance depends on their size only."""
 
 LINK_SIDE_KINDS = ("backlash", "elastic-joint")
-"""Kinds that move the bodies alone, to the side of their load."""
+"""Kinds that move only the bodies, in the direction of their load."""
 
 NONNEGATIVE_KINDS = (*LINK_SIDE_KINDS, "hysteresis")
 """Kinds whose size is not negative."""
 
 
 def structure_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
-    """Return the candidates; `fit` is that of the plain columns."""
-    robot, dof, units = evidence.model(fit), evidence.dof, evidence.nominal.joint_units
+    """List the candidates; `fit` is that of all columns."""
+    robot, dof, units = evidence.build_robot(fit), evidence.dof, evidence.nominal.joint_units
     tau = joint_torque(robot, evidence.q, evidence.dq, evidence.ddq)
     moved = [_position_error_torques(evidence, robot, tau, j) for j in range(dof)]
     parts = [_differentiate_gravity(evidence, robot, tau), evidence.ddq[:, :, None]]
@@ -72,81 +72,77 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
 
 
 def _differentiate_gravity(evidence: Evidence, robot: Robot, tau: Float2D) -> Float:
-    """Return the torque per share of gravity that pulls across it, two ways, and along it."""
-    strength = float(np.linalg.norm(robot.gravity))
-    if strength == 0.0:
+    """Differentiate the torque by gravity in two horizontal directions and along gravity."""
+    magnitude = float(np.linalg.norm(robot.gravity))
+    if magnitude == 0.0:
         return np.zeros((*tau.shape, 0))
-    pulls = [*(strength * across for across in _horizontal_directions(robot)), robot.gravity]
+    pulls = [*(magnitude * across for across in _horizontal_directions(robot)), robot.gravity]
     state = (evidence.q, evidence.dq, evidence.ddq)
-    others = [replace(robot, gravity=robot.gravity + DIFFERENCE_STEP * pull) for pull in pulls]
-    return np.stack(
-        [(joint_torque(other, *state) - tau) / DIFFERENCE_STEP for other in others], axis=2
-    )
+    changed = [replace(robot, gravity=robot.gravity + DIFFERENCE_STEP * pull) for pull in pulls]
+    return np.stack([(joint_torque(r, *state) - tau) / DIFFERENCE_STEP for r in changed], axis=2)
 
 
 def _horizontal_directions(robot: Robot) -> Float2D:
-    """Return two unit vectors across gravity and each other, shape (2, 3)."""
+    """Return two orthogonal unit vectors perpendicular to gravity, shape (2, 3)."""
     return np.asarray(np.linalg.svd(robot.gravity[None])[2][1:])
 
 
 def _gravity_causes(evidence: Evidence, robot: Robot, rows: Float) -> list[ColumnCandidate]:
-    """Return gravity of another strength, as a clock of another rate shows it, and direction."""
-    dof, given = evidence.dof, robot.gravity - evidence.correction.gravity
+    """List a different magnitude of gravity, as a wrong clock rate causes it, and direction."""
+    dof, g = evidence.dof, robot.gravity - evidence.correction.gravity
     stronger = ColumnCandidate(
         kind="clock-rate",
         joint=None,
         columns=rows[:, :, [2]],
-        words=_clock_rate,
-        least=(MIN_GRAVITY_CHANGE,),
-        corrected=lambda share: replace(
-            Correction.none(dof), gravity=_excess_of_gravity(share[0]) * robot.gravity
+        wording=_word_clock_rate,
+        min_sizes=(MIN_GRAVITY_CHANGE,),
+        correct=lambda share: replace(
+            Correction.none(dof), gravity=_compute_gravity_excess(share[0]) * robot.gravity
         ),
-        total=lambda correction: np.array(
-            [(given + correction.gravity) @ given / (given @ given) - 1.0]
-        ),
+        combine=lambda correction: np.array([(g + correction.gravity) @ g / (g @ g) - 1.0]),
     )
     tilted = ColumnCandidate(
         kind="gravity",
         joint=None,
         columns=rows[:, :, :2],
-        words=partial(_gravity, given),
-        least=(MIN_TILT, MIN_TILT),
-        corrected=partial(_tilt_gravity, dof, robot.gravity, _horizontal_directions(robot)),
-        total=lambda correction: correction.gravity,
+        wording=partial(_word_tilt, g),
+        min_sizes=(MIN_TILT, MIN_TILT),
+        correct=partial(_tilt_gravity, dof, robot.gravity, _horizontal_directions(robot)),
+        combine=lambda correction: correction.gravity,
     )
     return [stronger, tilted]
 
 
-def _excess_of_gravity(share: float) -> float:
-    """Return the excess e of gravity for the share of its column in a fit.
+def _compute_gravity_excess(share: float) -> float:
+    """Compute the excess e of gravity from the share of its column in a fit.
 
-    The parameters of the fit without the column are those that gravity sees, (1 + e) times the
-    true ones, so that the share is e / (1 + e). A step at most doubles gravity; more follow.
+    Without the column, the fitted gravity parameters are (1 + e) times the true ones, so that the
+    share is e / (1 + e). A step at most doubles gravity; further steps follow.
     """
     share = min(share, MAX_GRAVITY_SHARE)
     return share / (1.0 - share)
 
 
 def _position_cause(kind: str, j: int, dof: int, unit: str, columns: Float) -> ColumnCandidate:
-    """Return one position error of a joint; see `_position_error_torques`."""
-    least = (MIN_SIZES[kind][unit],) * columns.shape[2]
+    """Make the candidate of one position error of a joint; see `_position_error_torques`."""
+    min_sizes = (MIN_SIZES[kind][unit],) * columns.shape[2]
     lower = 0.0 if kind in NONNEGATIVE_KINDS else -np.inf
-    words, by_size = partial(CAUSE_WORDINGS[kind], unit=unit), kind in SIZE_KINDS
-    one = ColumnCandidate(kind, j, columns, words, least, lower, by_size=by_size)
+    wording, by_size = partial(CAUSE_WORDINGS[kind], unit=unit), kind in SIZE_KINDS
+    candidate = ColumnCandidate(kind, j, columns, wording, min_sizes, lower, by_size=by_size)
     if kind not in CORRECTED_KINDS:
-        return one
+        return candidate
     corrected, total = CORRECTED_KINDS[kind]
-    return replace(one, corrected=partial(corrected, dof, j), total=partial(total, j))
+    return replace(candidate, correct=partial(corrected, dof, j), combine=partial(total, j))
 
 
 def _position_error_torques(
     evidence: Evidence, robot: Robot, tau: Float2D, j: int
 ) -> dict[str, Float]:
-    """Return the torques per unit, shape (N, n, k), of ways to be wrong about a joint's position.
+    """Compute the torques per unit of position errors of a joint, shape (N, n, k).
 
-    That is per rad or m for the zero, per one for the scale, per rad of the two waves of a turn
-    that an eccentric encoder adds, per half of the hysteresis and of the play for backlash, whose
-    jumps are too short for rows, and per rad or m at the largest load for an elastic joint.
+    That is per rad or m for the zero, per one for the scale, per rad of the sine and cosine of an
+    eccentric encoder, per half of the hysteresis and of the backlash, whose jumps are too short for
+    rows, and per rad or m at the largest load for an elastic joint.
     """
     state = (evidence.q, evidence.dq, evidence.ddq)
     bodies = rigid_body_torque(robot, *state)
@@ -154,7 +150,7 @@ def _position_error_torques(
     changes = {
         "position-zero": [np.ones_like(q)],
         "position-scale": [q],
-        "elastic-joint": [-load],  # links hang behind the rotors, where encoder and friction are
+        "elastic-joint": [-load],  # links deflect against the rotors, with encoder and friction
         "backlash": [-np.tanh(load / FLANK_TORQUE_SHARE)],
         "hysteresis": [np.tanh(evidence.dq[:, j] / evidence.nominal.eps[j])],
     }
@@ -178,7 +174,7 @@ def _position_error_torques(
 
 
 def _tilt_gravity(dof: int, gravity: Float1D, level: Float2D, value: Float1D) -> Correction:
-    """Return the change to a tilted gravity of the same strength."""
+    """Make the correction to a tilted gravity of the same magnitude."""
     strength = np.linalg.norm(gravity)
     true = gravity + strength * (value @ level)
     return replace(Correction.none(dof), gravity=strength * true / np.linalg.norm(true) - gravity)
@@ -194,7 +190,7 @@ def _scale_position(dof: int, joint: int, value: Float1D) -> Correction:
     return replace(none, position=np.diag(1.0 + value[0] * (np.arange(dof) == joint)))
 
 
-def _gravity(gravity: Float1D, change: Float1D) -> Wording:
+def _word_tilt(gravity: Float1D, change: Float1D) -> Wording:
     true = gravity + change
     angle = np.degrees(np.arccos(np.clip(true @ gravity / (gravity @ gravity), -1.0, 1.0)))
     entries = ", ".join(f"{g:.3f}" for g in true)
@@ -204,7 +200,7 @@ def _gravity(gravity: Float1D, change: Float1D) -> Wording:
     )
 
 
-def _zero(value: Float1D, unit: str) -> Wording:
+def _word_zero(value: Float1D, unit: str) -> Wording:
     size = f"{np.degrees(value[0]):+.3g} deg" if unit == "rad" else f"{value[0]:+.3g} m"
     return Wording(
         f"the zero position is wrong by {-value[0]:+.3g} {unit} ({size} to be added)",
@@ -212,17 +208,17 @@ def _zero(value: Float1D, unit: str) -> Wording:
     )
 
 
-def _clock_rate(value: Float1D) -> Wording:
+def _word_clock_rate(value: Float1D) -> Wording:
     excess = float(value[0])
     return Wording(
-        strength_words(excess),
+        describe_strength(excess),
         "compare the time stamps with another clock, and multiply them by "
-        f"{(1.0 + excess) ** 0.5:.4g} if they are at fault; else set `gravity` in [robot]",
+        f"{(1.0 + excess) ** 0.5:.4g} if they are wrong; otherwise set `gravity` in [robot]",
     )
 
 
 CAUSE_WORDINGS: dict[str, Callable[..., Wording]] = {
-    "position-zero": _zero,
+    "position-zero": _word_zero,
     "position-scale": Wording(
         "the position is scaled wrongly: true over recorded motion is {total:.3g}",
         "check gear ratio and encoder counts of the joint",
@@ -240,12 +236,12 @@ CAUSE_WORDINGS: dict[str, Callable[..., Wording]] = {
     "hysteresis": Wording(
         "the position lags in both directions by {value[0]:.2g} {unit}: hysteresis of "
         "{twice:.2g} {unit} between joint and encoder",
-        "look at belt, cable or coupling of the encoder",
+        "check the belt, cable or coupling of the encoder",
     ).fill,
     "eccentricity": Wording(
         "the position has an error of {size:.2g} {unit} with the period of one turn: eccentric "
         "encoder",
-        "center the encoder, or take the error off by a table of its positions",
+        "center the encoder, or correct its positions by a table",
     ).fill,
 }
 
@@ -262,7 +258,7 @@ MIN_SIZES = {
     "hysteresis": {"rad": 3e-3, "m": 3e-4},
     "eccentricity": {"rad": 1.5e-3},
 }
-"""Least size that is worth a word, by the unit of the joint."""
+"""Minimum size that is reported, by the unit of the joint."""
 
 CORRECTED_KINDS: dict[
     str, tuple[Callable[[int, int, Float1D], Correction], Callable[[int, Correction], Float1D]]
@@ -273,31 +269,31 @@ CORRECTED_KINDS: dict[
         lambda joint, correction: correction.position[joint, [joint]] - 1.0,
     ),
 }
-"""Kinds that the log is corrected by, for they are not small enough for a derivative."""
+"""Kinds that correct the log, because they are too large for a derivative."""
 
 
 STEP_TIME_COUNT = 16
-"""Times of a step that are tried over a log, and again between the neighbors of the best."""
+"""Number of step times that are tried over a log, and again between the neighbors of the best."""
 
 MIN_STEP = {"rad": 2e-3, "m": 2e-4}
-"""Least step that is worth a word, by the unit of the joint."""
+"""Minimum step that is reported, by the unit of the joint."""
 
 STEP_WORDING = Wording(
     "the zero of the position jumps by {minus:+.2g} {unit} after {share:.0%} of the log",
-    "look for a belt or a coupling that has slipped, reference the joint and record again",
+    "check belts and couplings for slip, reference the joint and record again",
 ).fill
 
 
 def step_causes(
-    evidence: Evidence, projection: ResidualProjection, known: Sequence[ColumnCandidate]
+    evidence: Evidence, projection: ResidualProjection, listed: Sequence[ColumnCandidate]
 ) -> list[ColumnCandidate]:
-    """Return the likeliest step of the zero of every joint.
+    """Find the most likely step of the zero position of every joint.
 
-    The torque of a step is that of a wrong zero from its time on, one of the `known` candidates.
+    Its torque is that of a wrong zero after its time; wrong zeros are among `listed` candidates.
     """
     candidates = []
     samples = len(evidence.y)
-    for zero in known:
+    for zero in listed:
         joint = zero.joint
         if joint is None or zero.kind != "position-zero":
             continue
@@ -309,9 +305,9 @@ def step_causes(
             best = int(projection.gains(evidence.y, steps).argmax())
             first, at, last = (times[np.clip(best + k, 0, len(times) - 1)] for k in (-1, 0, 1))
         unit = evidence.nominal.joint_units[joint]
-        words = partial(STEP_WORDING, unit=unit, share=at / samples)
-        least = (MIN_STEP[unit],)
+        wording = partial(STEP_WORDING, unit=unit, share=at / samples)
+        min_sizes = (MIN_STEP[unit],)
         candidates.append(
-            ColumnCandidate("position-step", joint, steps[best], words, least, by_size=True)
+            ColumnCandidate("position-step", joint, steps[best], wording, min_sizes, by_size=True)
         )
     return candidates

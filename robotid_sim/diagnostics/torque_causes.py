@@ -1,15 +1,15 @@
 r"""Candidate causes in the torque channel: offset, drift, a wrong constant.
 
-Candidate causes: torque that is late or early against the positions, of all joints or of one.
+Candidate causes: torque delay relative to the positions, of all joints or of one.
 
-Candidate causes: joints that share a drive, so that the torque of one is also that of another.
+Candidate causes: joints that share a drive.
 
 A motor that drives joints j and k adds its inertia and friction to both [1]_:
 
 .. math:: \tau_j \mathrel{+}= I \ddot q_k + f_v \dot q_k + f_s\,\mathrm{sign}(\dot q_j + \dot q_k)
 
-and the same with j and k exchanged. Where the torques of motors were not mapped to their joints,
-the torque of one holds a share of that of the other.
+and the same with j and k exchanged. Where motor torques were not mapped to joints, the torque of
+one joint contains a share of that of the other.
 
 References
 ----------
@@ -35,36 +35,36 @@ COLORED_VARIANCE_RATIO = 4.0
 """Variance of an estimate over that for white residuals; assumed."""
 
 MIN_DRIFT = 0.02
-"""Drift over a log that is worth a word, over the RMS torque of the joint."""
+"""Minimum drift over a log that is reported, over the RMS torque of the joint."""
 
 MIN_CONSTANT_CHANGE = (0.02,)
-"""Change of a torque constant that is worth a word."""
+"""Minimum relative change of a torque constant that is reported."""
 
 CONSTANT_CHANGE_RANGE = (-0.7, 2.0)
-"""Change of a torque constant that a derivative reaches; the nominal model suggests others."""
+"""Range of changes of a torque constant for a linear fit; the nominal model suggests others."""
 
 MAX_CONSTANT_STD = 0.1
-"""Standard deviation of a torque constant, relative, above which a log is blind to it."""
+"""Relative standard deviation above which a wrong torque constant is not detectable."""
 
 
 def torque_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
-    """Return the candidates for all joints; `fit` is that of the plain columns."""
+    """List the candidates for all joints; `fit` is that of all columns."""
     dof = evidence.dof
     model = evidence.W @ fit.beta[: evidence.basis.rank]
     samples = len(model)
     level = np.column_stack([np.ones(samples), np.linspace(-0.5, 0.5, samples)])
     candidates = []
     for j, unit in enumerate(evidence.nominal.joint_units):
-        texts = (DRIFT_WORDING, OFFSET_WORDING)
-        drift, offset = (partial(text, unit=torque_unit(unit)) for text in texts)
-        least = (np.inf, MIN_DRIFT * evidence.size[j])
+        wordings = (DRIFT_WORDING, OFFSET_WORDING)
+        drift, offset = (partial(text, unit=torque_unit(unit)) for text in wordings)
+        min_sizes = (np.inf, MIN_DRIFT * evidence.size[j])
         candidates.append(
-            ColumnCandidate("torque-drift", j, joint_only(level, j, dof), drift, least)
+            ColumnCandidate("torque-drift", j, joint_only(level, j, dof), drift, min_sizes)
         )
         if f"Fo{j + 1}" not in evidence.basis.names:
             constant = joint_only(level[:, :1], j, dof)
             candidates.append(ColumnCandidate("torque-offset", j, constant, offset))
-        scaled, total = joint_only(model[:, [j]], j, dof), partial(_total, j)
+        scaled, total = joint_only(model[:, [j]], j, dof), partial(_sum_scales, j)
         parts = (
             scaled,
             SCALE_WORDING,
@@ -77,24 +77,24 @@ def torque_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
     return candidates
 
 
-def unseen_scales(evidence: Evidence) -> list[str]:
-    """Return whose torque constants the log does not show, in words.
+def list_undetectable_scales(evidence: Evidence) -> list[str]:
+    """List joints whose torque constants are not identifiable from the log, as text.
 
-    Scaling all torques changes nothing but the parameters; scaling one of them shows where other
-    joints carry the same inertia.
+    A scale of all torques changes only the parameters; a scale of one torque is identifiable where
+    other joints move the same inertia.
     """
-    fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
+    fit = evidence.fit()
     model = evidence.W @ fit.beta[: evidence.basis.rank]
-    every = np.arange(evidence.plain + 1)
-    unseen = []
+    columns = np.arange(evidence.width + 1)
+    undetectable = []
     for j, name in enumerate(evidence.nominal.joint_names):
-        held = evidence.sum_by_block(joint_only(model[:, [j]], j, evidence.dof))
-        std = float(np.sqrt(COLORED_VARIANCE_RATIO * held.fit(every).cov[-1, -1]))
+        blocks = evidence.sum_by_block(joint_only(model[:, [j]], j, evidence.dof))
+        std = float(np.sqrt(COLORED_VARIANCE_RATIO * blocks.fit(columns).cov[-1, -1]))
         if std > MAX_CONSTANT_STD:
-            unseen.append(f"{name} (known to ± {percent(std, 2)})" if std < 1.0 else name)
-    if not unseen:
+            undetectable.append(f"{name} (known to ± {percent(std, 2)})" if std < 1.0 else name)
+    if not undetectable:
         return []
-    return [f"Wrong torque constants of {', '.join(unseen)} would not show in this log."]
+    return [f"Wrong torque constants of {', '.join(undetectable)} are not detectable in this log."]
 
 
 def _scale_torque(dof: int, joint: int, value: Float1D) -> Correction:
@@ -103,7 +103,7 @@ def _scale_torque(dof: int, joint: int, value: Float1D) -> Correction:
     return replace(none, torque=np.diag(scale))
 
 
-def _total(joint: int, correction: Correction) -> Float1D:
+def _sum_scales(joint: int, correction: Correction) -> Float1D:
     return np.array([1.0 / correction.torque[joint, joint] - 1.0])
 
 
@@ -123,34 +123,34 @@ SCALE_WORDING = Wording(
 
 
 DELAY_STEPS = 3
-"""Steps of Gauss-Newton from the best delay on the grid."""
+"""Number of Gauss-Newton steps from the best delay on the grid."""
 
 
 def delay_causes(
-    evidence: Evidence, projection: ResidualProjection, least: float
+    evidence: Evidence, projection: ResidualProjection, min_gain: float
 ) -> list[CorrectionCandidate]:
-    """Return the likeliest delay of all joints together, and of every joint alone.
+    """Find the most likely delay of all joints together, and of every joint alone.
 
-    Those that gain less than `least` at a first look are left out.
+    Those whose approximate gain is below `min_gain` are omitted.
     """
     dof = evidence.dof
     every = np.ones((1, dof), dtype=bool)
     alone = np.eye(dof, dtype=bool) if dof > 1 else np.zeros((0, dof), dtype=bool)
     candidates = []
-    for which in np.vstack([every, alone]):
-        delay = _likeliest(evidence, projection, which, least)
+    for selected in np.vstack([every, alone]):
+        delay = _find_delay(evidence, projection, selected, min_gain)
         if delay is None:
             continue
-        joints = () if which.all() else (int(which.argmax()),)
-        words = partial(delay_words, evidence.offset, joints)
+        joints = () if selected.all() else (int(selected.argmax()),)
+        wording = partial(word_delay, evidence.offset, joints)
         candidates.append(
-            CorrectionCandidate("torque-delay", joints, delay_correction(delay * which), words)
+            CorrectionCandidate("torque-delay", joints, delay_correction(delay * selected), wording)
         )
     return candidates
 
 
-def delay_words(offset: float, joints: tuple[int, ...], correction: Correction) -> Wording:
-    """Return the delay in words; the log says that torques act `offset` [s] late."""
+def word_delay(offset: float, joints: tuple[int, ...], correction: Correction) -> Wording:
+    """Describe the delay; `offset` is the `torque_time_offset` of the log [s]."""
     delay = float(correction.delay[list(joints)].mean() if joints else correction.delay.mean())
     side = "late" if delay > 0.0 else "early"
     remedy = "correct the time stamps of its torque"
@@ -163,31 +163,33 @@ def delay_words(offset: float, joints: tuple[int, ...], correction: Correction) 
 
 
 def delay_correction(delay: Float1D) -> Correction:
-    """Return the correction of late torques [s], shape (n,)."""
+    """Make the correction of torque delays [s], shape (n,)."""
     return replace(Correction.none(len(delay)), delay=np.asarray(delay))
 
 
-def _likeliest(
-    evidence: Evidence, projection: ResidualProjection, which: Bool1D, least: float
+def _find_delay(
+    evidence: Evidence, projection: ResidualProjection, joints: Bool1D, min_gain: float
 ) -> float | None:
-    """Return the likeliest delay of some joints [s]; None if it gains less than `least`."""
-    most = round(MAX_DELAY / evidence.dt)
+    """Find the most likely delay of selected joints [s]; None if its gain is below `min_gain`."""
+    reach = round(MAX_DELAY / evidence.dt)
     tau = evidence.torque
     at = np.arange(len(tau))[evidence.rows.rows]
-    shifts = np.arange(-most, most + 1)
+    shifts = np.arange(-reach, reach + 1)
     late = tau[np.clip(at + shifts[:, None], 0, len(tau) - 1)] - tau[at]
-    moved = projection.project(np.moveaxis(evidence.y + np.where(which, late, 0.0), 0, 2))
-    gain = 0.5 * (moved[:, most] @ moved[:, most] - (moved**2).sum(axis=0))
+    moved = projection.project(np.moveaxis(evidence.y + np.where(joints, late, 0.0), 0, 2))
+    gain = 0.5 * (moved[:, reach] @ moved[:, reach] - (moved**2).sum(axis=0))
     # Between the steps of the grid, by a parabola through its neighbors.
-    best = int(np.clip(gain.argmax(), 1, 2 * most - 1))
-    before, here, after = gain[best - 1 : best + 2]
-    bend = max(float(2.0 * here - before - after), 1e-300)
-    if here + 0.125 * (after - before) ** 2 / bend < least:
+    best = int(np.clip(gain.argmax(), 1, 2 * reach - 1))
+    before, center, after = gain[best - 1 : best + 2]
+    bend = max(float(2.0 * center - before - after), 1e-300)
+    if center + 0.125 * (after - before) ** 2 / bend < min_gain:
         return None
     delay = evidence.dt * (shifts[best] + float(np.clip(0.5 * (after - before) / bend, -1.0, 1.0)))
     step = 0.5 * evidence.dt
     for _ in range(DELAY_STEPS):
-        early, now, later = (evidence.late(d * which) for d in (delay - step, delay, delay + step))
+        early, now, later = (
+            evidence.shift_torque(d * joints) for d in (delay - step, delay, delay + step)
+        )
         slope = projection.project((later - early) / (2.0 * step))[:, 0]
         change = -(slope @ projection.project(now)[:, 0]) / max(float(slope @ slope), 1e-300)
         delay += float(np.clip(change, -2.0 * step, 2.0 * step))
@@ -198,14 +200,14 @@ COUPLED_JOINTS_KIND = "coupled-joints"
 """Kind of these causes."""
 
 MIN_RESIDUAL_RATIO = 3.0
-"""Factor by which a coupling lets the residual of a joint fall from which on it is gross."""
+"""Factor of reduction of the residual of a joint above which a coupling is a data fault."""
 
 MIN_TORQUE_SHARE = (0.05,)
-"""Share of another joint's torque that is worth a word."""
+"""Minimum share of another joint's torque that is reported."""
 
 
 def list_coupling_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
-    """Return the candidates for pairs of joints; `fit` is not used."""
+    """List the candidates for pairs of joints; `fit` is not used."""
     del fit
     candidates = []
     dq, ddq = evidence.rows.apply(evidence.dq), evidence.rows.apply(evidence.ddq)
@@ -219,54 +221,54 @@ def list_coupling_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
             columns[:, j] = side * np.column_stack([dq[:, k], ddq[:, k], side * sign])
             columns[:, k] = side * np.column_stack([dq[:, j], ddq[:, j], sign])
             candidates.append(
-                ColumnCandidate(COUPLED_JOINTS_KIND, j, columns, _drive, lower=0.0, partner=k)
+                ColumnCandidate(COUPLED_JOINTS_KIND, j, columns, _word_drive, lower=0.0, partner=k)
             )
-    return [*_shares(evidence), *candidates]
+    return [*_list_share_causes(evidence), *candidates]
 
 
 def list_coupling_corrections(evidence: Evidence) -> list[CorrectionCandidate]:
-    """Return the corrections of torques that hold a share of a neighbor's, by the free fit."""
+    """List corrections of torques with a share of a neighbor's, by the unconstrained fit."""
     corrections = []
-    plain = evidence.sum_by_block().fit(np.arange(evidence.plain))
-    for candidate in _shares(evidence):
-        fit = evidence.sum_by_block(candidate.columns).fit(np.arange(evidence.plain + 1))
+    fit_before = evidence.fit()
+    for candidate in _list_share_causes(evidence):
+        fit = evidence.sum_by_block(candidate.columns).fit(np.arange(evidence.width + 1))
         share = fit.beta[-1:]
         if (
             not candidate.is_acceptable(share)
-            or (plain.sigma / fit.sigma).max() < MIN_RESIDUAL_RATIO
+            or (fit_before.sigma / fit.sigma).max() < MIN_RESIDUAL_RATIO
         ):
             continue
         torque = np.eye(evidence.dof)
         torque[candidate.partner, candidate.joint] = -share[0]
         correction = replace(Correction.none(evidence.dof), torque=torque)
-        words = candidate.words(share)
-        corrections.append(CorrectionCandidate(candidate.kind, candidate.joints, correction, words))
+        text = candidate.wording(share)
+        corrections.append(CorrectionCandidate(candidate.kind, candidate.joints, correction, text))
     return corrections
 
 
-def _shares(evidence: Evidence) -> list[ColumnCandidate]:
-    """Return torques that hold a share of a neighbor's, as two motors of a wrist may."""
+def _list_share_causes(evidence: Evidence) -> list[ColumnCandidate]:
+    """List torques that contain a share of a neighbor's, as in a wrist with two motors."""
     names, dof = evidence.nominal.joint_names, evidence.dof
     candidates = []
     for j, k in permutations(range(dof), 2):
         if abs(j - k) == 1:
             columns = joint_only(evidence.y[:, [k]], j, dof)
-            words = partial(SHARE_WORDING, to=names[j], of=names[k])
+            text = partial(SHARE_WORDING, to=names[j], of=names[k])
             candidates.append(
-                ColumnCandidate(COUPLED_JOINTS_KIND, j, columns, words, MIN_TORQUE_SHARE, partner=k)
+                ColumnCandidate(COUPLED_JOINTS_KIND, j, columns, text, MIN_TORQUE_SHARE, partner=k)
             )
     return candidates
 
 
 SHARE_WORDING = Wording(
-    "the measured torque of {to} holds {value[0]:.2g} times that of {of}: their motors are coupled",
+    "the torque of {to} contains {value[0]:.2g} times that of {of}: their motors are coupled",
     "map motors to joints: `coupling` in the map of `robotid import`",
 ).fill
 
 
-def _drive(value: Float1D) -> Wording:
+def _word_drive(value: Float1D) -> Wording:
     return Wording(
         "the joints share a drive, whose inertia and friction act on both: the residual of each "
-        f"follows the other's motion, with dry friction {abs(value[2]):.2g} N m",
+        f"follows the motion of the other, with Coulomb friction {abs(value[2]):.2g} N m",
         "add it to the model: `identify --terms coupled-joints`",
     )

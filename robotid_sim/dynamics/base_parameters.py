@@ -33,18 +33,20 @@ from robotid_sim.dynamics.dynamics import mass_matrix, torque_regressor
 from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
+from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 
 STATE_COUNT = 500
-"""Random states that the ranks are computed from."""
+"""Random states from which the ranks are computed."""
 
 ROUNDING_TOLERANCE = 1e-9
 """Coefficients below this, over the largest of a sum, are zero."""
 
-FAINT_ROUNDING_TOLERANCE = 1e-5
+NEGLIGIBLE_ROUNDING_TOLERANCE = 1e-5
 """The same where columns were dropped that are not quite dependent."""
 
 
+@old_members(of="project", completed="complete", no_effect="not_identifiable", faint="negligible")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseParameters:
@@ -59,12 +61,12 @@ class BaseParameters:
     units: tuple[str, ...]
     """Unit of every base parameter, shape (b,)."""
     considered: Int1D
-    """Columns that a fit may have; parameters outside are left alone, shape (c,)."""
+    """Columns that a fit may have, shape (c,); other parameters are not identified."""
     inertial_rank: int
     """How many of the base parameters are led by an inertial parameter."""
-    faint: tuple[str, ...] = ()
+    negligible: tuple[str, ...] = ()
     """Parameters that would lead another one with 1e4 times more signal; see
-    `FAINT_RANK_TOLERANCE`."""
+    `NEGLIGIBLE_RANK_TOLERANCE`."""
 
     def __post_init__(self) -> None:
         freeze(self, (len(self.columns), len(self.symbols)), "B")
@@ -96,14 +98,14 @@ class BaseParameters:
         return tuple(self.symbols[c] for c in sorted(self.columns[single]))
 
     @property
-    def no_effect(self) -> tuple[str, ...]:
+    def not_identifiable(self) -> tuple[str, ...]:
         """Parameters that no joint torque depends on."""
         return tuple(self.symbols[c] for c in self.considered if not self.B[:, c].any())
 
     @property
-    def combined_symbols(self) -> tuple[str, ...]:
-        """Parameters that only show in a sum with others."""
-        others = {*self.identifiable_alone, *self.no_effect}
+    def in_combination(self) -> tuple[str, ...]:
+        """Parameters that are identifiable only in a sum with others."""
+        others = {*self.identifiable_alone, *self.not_identifiable}
         return tuple(self.symbols[c] for c in self.considered if self.symbols[c] not in others)
 
     def project(self, phi: Float1D) -> Float1D:
@@ -121,8 +123,8 @@ class BaseParameters:
     def complete(self, beta: Float1D, phi: Float1D) -> Float1D:
         """Return a full parameter vector, shape (p,), with given base parameters, shape (b,).
 
-        It is `phi`, which says what the base parameters leave open, with the columns that lead them
-        changed: it gives the torques of `beta` exactly, and its bodies may be impossible.
+        It is `phi`, which completes the base parameters, with the columns that lead them changed:
+        it gives the torques of `beta` exactly, and its bodies may be impossible.
         """
         completed = np.array(phi, dtype=float)
         completed[self.columns] += beta - self.project(phi)
@@ -133,7 +135,7 @@ class BaseParameters:
     ) -> "BaseParameters":
         r"""Return the same base with other leading columns, :math:`B' = B_{:,c}^{-1} B`.
 
-        The torques stay what they are: :math:`Y_c \, B' \phi = Y_b \, B \phi`.
+        The torques stay the same: :math:`Y_c \, B' \phi = Y_b \, B \phi`.
 
         The b columns of the full regressor lead in this order; units are those of all p parameters,
         see `parameters.units`. Raises `RankDeficientError` if the columns are not as many as the
@@ -147,7 +149,7 @@ class BaseParameters:
                 f"{names} cannot lead: {self.rank} independent columns make this base; "
                 "see `independent_columns`"
             )
-        rounding = FAINT_ROUNDING_TOLERANCE if self.faint else ROUNDING_TOLERANCE
+        rounding = NEGLIGIBLE_ROUNDING_TOLERANCE if self.negligible else ROUNDING_TOLERANCE
         symbols = [self.symbols[c] for c in leads]
         return BaseParameters(
             columns=leads,
@@ -156,7 +158,7 @@ class BaseParameters:
             units=tuple(units[c] for c in leads),
             considered=self.considered,
             inertial_rank=int((leads < _n_inertial(self.symbols)).sum()),
-            faint=tuple(s for s in self.faint if s not in symbols),
+            negligible=tuple(s for s in self.negligible if s not in symbols),
         )
 
     def map_to(self, other: "BaseParameters") -> Float2D:
@@ -170,7 +172,8 @@ class BaseParameters:
         """
         if other.B.shape != self.B.shape:
             raise ShapeError(
-                f"a base of {self.rank} of {len(self.symbols)} parameters is no regrouping of one "
+                f"a base of {self.rank} of {len(self.symbols)} parameters is not a regrouping of "
+                f"one "
                 f"of {other.rank} of {len(other.symbols)}"
             )
         return other.B[:, self.columns].copy()
@@ -186,7 +189,7 @@ def base_parameters(
     Parameters
     ----------
     robot : Robot
-        Only kinematics, gravity, limits and friction velocities matter, so that the plant and its
+        Only kinematics, gravity, limits and transition velocities matter, so that the plant and its
         nominal model have the same base parameters.
     joint_parameters : sequence of str
         Which of ``Fv, Fc, Fo, Ia`` are considered beside the inertial parameters.
@@ -232,13 +235,13 @@ def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
     """Raise `ShapeError` unless a robot's regressor is that of the base parameters times ``B``.
 
     Other robots, also of as many joints, have other dependent columns. Joints whose torque was not
-    measured may have rows that do not fit: those that fit have to show every base parameter.
+    measured may have rows that do not fit: those that fit must determine every base parameter.
     """
     fits = tuple(robot.parameter_names) == tuple(basis.symbols)
     if fits:
         W = torque_regressor(robot, *random_states(robot, 3))
-        left = np.abs(W - W[..., basis.columns] @ basis.B)[..., basis.considered]
-        of_basis = left.max(axis=(0, 2)) <= FAINT_RANK_TOLERANCE * np.abs(W).max()
+        residual = np.abs(W - W[..., basis.columns] @ basis.B)[..., basis.considered]
+        of_basis = residual.max(axis=(0, 2)) <= NEGLIGIBLE_RANK_TOLERANCE * np.abs(W).max()
         fits = bool(W[:, of_basis][..., basis.columns].any(axis=(0, 1)).all())
     if not fits:
         raise ShapeError(
@@ -250,7 +253,7 @@ def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
 def group_columns(
     W: Float2D, considered: Int1D, symbols: Sequence[str], units: Sequence[str]
 ) -> BaseParameters:
-    """Return the base parameters of a regressor, whatever is measured and in whatever frames.
+    """Return the base parameters of a regressor of any measured quantity, in any frames.
 
     The regressor has shape (R, c), rich enough for its rank to be that of the model; `considered`
     says which of the p full parameters, which have symbols and units, its columns are.
@@ -262,12 +265,12 @@ def group_columns(
     scale = np.abs(rest).max(initial=0.0)
     extra, faint_extra = columns_by_strength(rest - Q @ (Q.T @ rest), scale)
     leads = np.sort(np.concatenate([first, n_inertial + extra]))
-    faint = np.sort(np.concatenate([faint_first, n_inertial + faint_extra]))
+    negligible = np.sort(np.concatenate([faint_first, n_inertial + faint_extra]))
     K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
     K[first.size :, :n_inertial] = 0.0  # inertial columns depend on one another, not on friction
     B = np.zeros((leads.size, len(symbols)))
     B[:, considered] = _remove_rounding(
-        K, leads, FAINT_ROUNDING_TOLERANCE if faint.size else ROUNDING_TOLERANCE
+        K, leads, NEGLIGIBLE_ROUNDING_TOLERANCE if negligible.size else ROUNDING_TOLERANCE
     )
     columns = considered[leads]
     return BaseParameters(
@@ -277,7 +280,7 @@ def group_columns(
         units=tuple(units[c] for c in columns),
         considered=considered,
         inertial_rank=first.size,
-        faint=tuple(symbols[considered[k]] for k in faint),
+        negligible=tuple(symbols[considered[k]] for k in negligible),
     )
 
 
@@ -319,7 +322,7 @@ def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
 RANK_TOLERANCE = 1e-9
 """Smallest diagonal of R over the largest that is not rounding; in practice, below 1e-11 is."""
 
-FAINT_RANK_TOLERANCE = 1e-3
+NEGLIGIBLE_RANK_TOLERANCE = 1e-3
 """Smallest diagonal of R over the largest that always counts; arms of all kinds have > 3e-2.
 
 Between these two the largest gap decides. A URDF with angles to four digits, such as 1.5708, turns
@@ -336,7 +339,7 @@ def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
 
 
 def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, Int1D]:
-    """Split the columns of `independent_columns` at the largest gap; see `FAINT_RANK_TOLERANCE`."""
+    """Split the columns of `independent_columns` at the largest gap."""
     if W.shape[1] == 0:
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     R, order = qr(W, mode="r", pivoting=True)
@@ -344,17 +347,17 @@ def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, 
     reference = size[0] if scale is None else scale * np.sqrt(len(W))
     strength = size[size > RANK_TOLERANCE * reference] / max(reference, np.finfo(float).tiny)
     ladder = np.concatenate([[1.0], strength, [RANK_TOLERANCE]])
-    gap = np.where(ladder[1:] < FAINT_RANK_TOLERANCE, ladder[:-1] / ladder[1:], 0.0)
-    strong, known = int(gap.argmax()), strength.size
+    gap = np.where(ladder[1:] < NEGLIGIBLE_RANK_TOLERANCE, ladder[:-1] / ladder[1:], 0.0)
+    strong, count = int(gap.argmax()), strength.size
     columns = np.asarray(order, dtype=np.intp)
-    return columns[:strong], columns[strong:known]
+    return columns[:strong], columns[strong:count]
 
 
 INERTIA_STATE_COUNT = 50
-"""Random configurations in which the least inertia of a joint is looked for."""
+"""Number of random configurations for the minimum inertia of a joint."""
 
 MAX_DECELERATION_RATIO = 50.0
-"""Deceleration by dry friction over the acceleration limit, from which on a joint is light."""
+"""Minimum deceleration of a light joint by Coulomb friction over the acceleration limit."""
 
 
 def require_moved_inertia(robot: Robot) -> None:
@@ -372,21 +375,21 @@ def require_moved_inertia(robot: Robot) -> None:
 
 
 def light_joints(robot: Robot) -> list[str]:
-    """Return which joints have dry friction without the inertia of a drive, in words.
+    """Describe joints with Coulomb friction but without the inertia of a drive.
 
     Files of robots for learning often give friction and no rotor. Such a joint stops within
-    microseconds, and where friction is known but roughly a controller that compensates it shakes
+    microseconds, and where friction is known only roughly a controller that compensates it vibrates
     the joint.
     """
     q, _, _ = random_states(robot)
     inertia = np.diagonal(mass_matrix(robot, q[:INERTIA_STATE_COUNT]), axis1=1, axis2=2).min(axis=0)
     friction = np.array([joint.friction.Fc for joint in robot.joints])
     accelerating = inertia * robot.limits.acceleration
-    # Links without any inertia are told elsewhere.
+    # Links without any inertia are reported elsewhere.
     ratio = np.divide(friction, accelerating, out=np.zeros(robot.dof), where=accelerating > 0.0)
     return [
-        f"{robot.joint_names[j]}: dry friction alone stops it at {ratio[j]:.3g} times its "
-        "acceleration limit, so that a controller shakes it where friction is known but roughly; "
+        f"{robot.joint_names[j]}: Coulomb friction alone stops it at {ratio[j]:.3g} times its "
+        "acceleration limit, so that a controller excites vibration where friction is uncertain; "
         "give the inertia of its rotor (armature in MJCF, Ia in a robot.toml)"
         for j in np.flatnonzero(ratio > MAX_DECELERATION_RATIO)
     ]

@@ -78,7 +78,7 @@ def write_c(robot: Robot, path: str | Path) -> None:
 
 
 def c_prefix(robot: Robot) -> str:
-    """Return what the names of a robot's C functions begin with."""
+    """Make the prefix of the C functions of a robot."""
     name = re.sub(r"\W+", "_", robot.name, flags=re.ASCII).strip("_").lower()
     return name if re.match(r"[a-z]", name) else f"robot_{name}".rstrip("_")
 

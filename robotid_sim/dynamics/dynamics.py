@@ -18,7 +18,7 @@ from robotid_sim.model.friction_law import coefficients_of
 from robotid_sim.model.robot import Robot
 
 MAX_TERM_ITERATIONS = 50
-"""Most turns in which accelerations and the terms that depend on them are found."""
+"""Most iterations for accelerations and the terms that depend on them."""
 
 
 def rigid_body_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Float:
@@ -118,7 +118,7 @@ def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
 
 
 def potential_energy(robot: Robot, q: ArrayLike) -> float:
-    """Energy of gravity [J] at a pose, shape (n,), zero where the mass is at the root.
+    """Potential energy of gravity [J] at a pose, shape (n,), zero where the mass is at the root.
 
     Its gradient is `gravity_torque`.
     """
@@ -165,7 +165,7 @@ def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
 def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D:
     r"""Product C(q, dq) v with the C of the Christoffel symbols.
 
-    For this C the matrix :math:`\dot M - 2 C` is skew-symmetric, which the stability proofs of
+    For this C the matrix :math:`\dot M - 2 C` is skew-symmetric, which the stability analysis of
     sliding-mode and adaptive controllers use; with ``v = dq`` it is the velocity torque.
 
     Parameters
@@ -196,7 +196,7 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
 def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Float1D:
     """Acceleration under drive torques, with friction and rotor inertia.
 
-    Terms of the robot are those of sliding joints, with all dry friction built up.
+    Terms of the robot are those of sliding joints, with Coulomb friction fully built up.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def torque_regressor(
     ------
     ShapeError
         If all columns are named in another order than theirs, one is not of the robot, or a state
-        has another shape.
+        has a wrong shape.
 
     References
     ----------

@@ -20,13 +20,13 @@ from robotid_sim.compiled import jit, jit_calling
 from robotid_sim.dynamics import kernels
 
 VELOCITY_TOLERANCE = 1e-13
-"""Change of velocities at which turns end, relative to those above 1 rad/s."""
+"""Change of velocities at which iterations end, relative to those above 1 rad/s."""
 
 jit_with_kernels = jit_calling(kernels)
 
 
 @jit_with_kernels
-def _solve_two_mass(
+def _is_two_mass_solved(
     drive: Float2D,
     free: Float1D,
     rows: Float2D,
@@ -43,7 +43,7 @@ def _solve_two_mass(
     """
     n = dx.shape[0]
     work, L, rest, span = np.empty((2 * n + 2, n)), np.zeros((n, n)), np.empty(n), np.full(n, dt)
-    if not kernels.solve_positive(drive, free, L, rest):
+    if not kernels.is_positive_solved(drive, free, L, rest):
         return False
     if dt > 0.0:
         v[:] = dx
@@ -120,7 +120,7 @@ def two_mass_step(
         for j in range(n):
             free[j] -= bias[j]
             loads[at[j]] = load[j]
-        if not _solve_two_mass(drive, free, rows, loads, dx, dt, v, ddx, friction):
+        if not _is_two_mass_solved(drive, free, rows, loads, dx, dt, v, ddx, friction):
             return ddx, v, friction, False
         change, size = 0.0, 1.0
         for j in range(n):
@@ -147,7 +147,7 @@ def stick_slip_acceleration(
 ) -> tuple[Float1D, Float1D, bool]:
     """Acceleration over a step under torques `rest` and set-valued Coulomb friction.
 
-    Finds ddq and the dry friction f with ``drive @ ddq = rest - f`` such that at the end of the
+    Finds ddq and the Coulomb friction f with ``drive @ ddq = rest - f`` such that at the end of the
     step every joint either slides, with f at the limit that opposes it, or stands still, with f
     between the limits: forward in ``limit[:, 0]``, backward in ``limit[:, 1]``. A linear
     complementarity problem with bounds and a positive definite matrix has exactly one solution;

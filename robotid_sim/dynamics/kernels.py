@@ -13,7 +13,7 @@ A chain is passed as arrays, so that one call costs little:
 ``gravity`` (3,)
     In the root frame [m/s^2].
 ``eps`` (n,)
-    Friction velocities [rad/s].
+    Transition velocities [rad/s].
 
 All vectors of body i are in its frame, at its origin; ``R`` (n, 3, 3) and ``p`` (n, 3) place body i
 in body i - 1. Accelerations of origins are those minus gravity, as if the base accelerated upward.
@@ -38,22 +38,24 @@ from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.compiled import jit
 
 MAX_NEWTON_ITERATIONS = 60
-"""Most turns of Newton's method for friction; two to four are usual, some ten where joints stop."""
+"""Most iterations of Newton's method for friction; two to four are usual, about ten where joints
+stop."""
 
 FULL_STEP_ITERATIONS = 10
-"""Turns with full steps; then half ones, without which 2 of 10,000 stiff random arms cycle."""
+"""Iterations with full steps; then half ones, without which 2 of 10,000 stiff random arms cycle."""
 
 VELOCITY_TOLERANCE = 1e-5
-"""Relative change of velocity at which they end; convergence is quadratic, the error its square."""
+"""Relative change of velocity at which iterations end; convergence is quadratic, the error its
+square."""
 
 ROUGH_TOLERANCE = 1e-2
-"""The same for the velocity that only says how stiff friction is."""
+"""The same for the velocity that only determines the stiffness of friction."""
 
 CORIOLIS_PASSES = 1
 """Passes for the velocity in Coriolis forces; the error falls by about dt per pass."""
 
 MAX_LOAD_ITERATIONS = 100
-"""Most passes for friction that depends on the torque it lets through."""
+"""Most iterations for friction that depends on the transmitted torque."""
 
 LOAD_TOLERANCE = 1e-13
 """Change of friction at which they end, relative to the largest torque."""
@@ -533,7 +535,7 @@ def reference_torque(
 
 
 @jit
-def solve_positive(A: Float2D, b: Float1D, L: Float2D, x: Float1D) -> bool:
+def is_positive_solved(A: Float2D, b: Float1D, L: Float2D, x: Float1D) -> bool:
     """Solve A x = b by Cholesky; L keeps the factor. False if A is not positive definite."""
     n = b.shape[0]
     for i in range(n):
@@ -618,7 +620,7 @@ def settle(
                 rest[j] -= drive[j, k] * (v[k] - dq[k]) / span[k]
                 J[j, k] = drive[j, k]
             J[j, j] += span[j] * slope
-        solve_positive(J, rest, L, step)
+        is_positive_solved(J, rest, L, step)
         share = 1.0 if turn < FULL_STEP_ITERATIONS else 0.5
         change = 0.0
         for j in range(n):
@@ -683,7 +685,7 @@ def plant_step(
     if coupling is not None:
         drive += coupling
     newton_euler(geometry, R, p, gravity, phi, dq, zero, bodies, start)
-    if not solve_positive(drive, tau, L, rest):
+    if not is_positive_solved(drive, tau, L, rest):
         return start, ddq, v, friction, False
     h[:] = start
     settled = False
@@ -713,7 +715,7 @@ def plant_step(
             friction[j] = smooth_friction(rows[j], v[j], load[j])[0]
             rest[j] = tau[j] - h[j] - friction[j]
         substitute(L, rest, ddq)
-        settled = _transmit_torque(M, h, ddq, rows, load)
+        settled = _is_torque_transmitted(M, h, ddq, rows, load)
         if settled and (dt == 0.0 or turn >= CORIOLIS_PASSES):
             break
     for j in range(n):
@@ -736,7 +738,9 @@ def mobility(L: Float2D, j: int, x: Float1D) -> float:
 
 
 @jit
-def _transmit_torque(M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D) -> bool:
+def _is_torque_transmitted(
+    M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D
+) -> bool:
     """Put the transmitted torques M ddq + h into `load`; return whether friction keeps with them.
 
     Friction that grows with the load is solved by fixed-point turns, which gain about mu each.

@@ -1,4 +1,4 @@
-"""Torques of the terms of joints while a motion goes on, state by state: of plants and controllers.
+"""Torques of joint terms during a motion, state by state, for plants and controllers.
 
 They are those of `robotid_sim.dynamics.term_torques`, which takes a whole motion.
 """
@@ -35,16 +35,16 @@ def rotor_coupling(robot: Robot, terms: Sequence[JointTerm]) -> Float2D | None:
     coupled = [term for term in terms if TERM_KINDS[term.kind].coupled]
     if not coupled:
         return None
-    found = np.zeros((robot.dof, robot.dof))
+    matrix = np.zeros((robot.dof, robot.dof))
     for term in coupled:
         j, k = (robot.joint_names.index(str(name)) for name in (term.joint, term.partner))
-        found[j, k] += term.values[0] * np.sign(term.shape or 1.0)
-        found[k, j] = found[j, k]
-    return found
+        matrix[j, k] += term.values[0] * np.sign(term.shape or 1.0)
+        matrix[k, j] = matrix[j, k]
+    return matrix
 
 
 class RunningTerms:
-    """Terms of a robot, which remember how far dry friction has built up.
+    """Terms of a robot, with the state of friction that builds up.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class RunningTerms:
     duration : float
         Time after which what warms up has done so [s].
     whole : bool
-        Friction that builds up is all there is of it: the caller took it off the dry friction that
-        is there at once.
+        Friction that builds up is complete here: the caller subtracted it from the Coulomb friction
+        that is there at once.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class RunningTerms:
         return bool(self._own or self._coupled or self._tables)
 
     def reset(self) -> None:
-        """Begin anew, with dry friction that has not built up."""
+        """Reset, with Coulomb friction that has not built up."""
         self._last, self._z = None, {}
 
     def __call__(
@@ -108,7 +108,7 @@ class RunningTerms:
     ) -> Float1D:
         """Return the torques at a state [N m], shape (n,), after those of the state before.
 
-        Without `inertia` that of motors that joints share is left out, see `rotor_coupling`.
+        Without `inertia` that of shared motors is omitted, see `rotor_coupling`.
         """
         robot, torque = self._robot, np.zeros(q.size)
         load: Float2D = np.zeros((1, q.size))

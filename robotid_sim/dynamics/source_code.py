@@ -1,4 +1,4 @@
-r"""A robot's equations as source code of their own: inverse dynamics, mass matrix, gravity.
+r"""A robot's equations as source code: inverse dynamics, mass matrix, gravity.
 
 The recursions of `robotid_sim.dynamics.kernels` run once on names instead of numbers and leave
 straight lines of arithmetic, in which zeros and ones of this robot are gone: recursive
@@ -29,7 +29,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.robot import Robot
 
 SUM, PRODUCT, NAME = range(3)
-"""How tightly the text of a term binds."""
+"""Precedence of the text of a term."""
 
 Vector = NDArray[np.object_]
 """Terms and numbers, mixed."""
@@ -72,11 +72,11 @@ class Term:
             if other in (0.0, 1.0, -1.0):
                 return {0.0: 0.0, 1.0: self, -1.0: -self}[other]
             return Term(repr(float(other))) * self
-        (sign, left), (other_sign, right) = (
+        (sign, first), (other_sign, right) = (
             _split_sign(self._factor()),
             _split_sign(other._factor()),
         )
-        product = f"{left}*{right}"
+        product = f"{first}*{right}"
         return Term(product if sign == other_sign else f"-{product}", PRODUCT)
 
     __rmul__ = __mul__
@@ -114,7 +114,7 @@ class Recorder:
     """Name and text of each."""
 
     def let(self, name: str, value: Any) -> Any:
-        """Return a name for a term, an array of them or a number; what is short stays as it is."""
+        """Return a name for a term, an array of terms or a number; short ones stay as they are."""
         if isinstance(value, np.ndarray):
             named = np.empty_like(value)
             for index in np.ndindex(value.shape):
@@ -135,13 +135,13 @@ class Recorder:
 
     def list_assignments(self, results: Iterable[Any]) -> list[tuple[str, str]]:
         """Return the assignments that the results depend on."""
-        words = {w for r in results if isinstance(r, Term) for w in WORD_PATTERN.findall(r.text)}
-        kept = []
+        used = {w for r in results if isinstance(r, Term) for w in WORD_PATTERN.findall(r.text)}
+        used_lines = []
         for name, text in reversed(self.lines):
-            if name in words:
-                kept.append((name, text))
-                words.update(WORD_PATTERN.findall(text))
-        return kept[::-1]
+            if name in used:
+                used_lines.append((name, text))
+                used.update(WORD_PATTERN.findall(text))
+        return used_lines[::-1]
 
 
 ROUNDING_TOLERANCE = 1e-15
@@ -155,7 +155,7 @@ class Routine:
     name: str
     summary: str
     inputs: tuple[str, ...]
-    """Which of ``q dq ddq``, each with one number a joint."""
+    """Which of ``q dq ddq``, each with one number per joint."""
     output: str
     lines: tuple[tuple[str, str], ...]
     """Assignments: name and text."""

@@ -1,4 +1,4 @@
-r"""Torque of the terms that a joint may have beside the standard parameters, along a motion.
+r"""Torque of joint terms, in addition to the standard parameters, along a motion.
 
 With the smooth sign s of the joint, the torque l that its gear passes on, and the parameters in
 the order of `robotid_sim.model.joint_terms.TERM_KINDS`:
@@ -6,7 +6,7 @@ the order of `robotid_sim.model.joint_terms.TERM_KINDS`:
 =========================== ======================================================================
 offset                      :math:`T_o`
 asymmetric-friction         :math:`dF_v |\dot q| + dF_c |s|`
-friction-velocity           :math:`F_e (\tanh(\dot q / w) - s)`
+transition-velocity         :math:`F_e (\tanh(\dot q / w) - s)`
 stribeck                    :math:`F_p e^{-(\dot q / v_s)^2} s`
 curved-viscous              :math:`F_a |\dot q|^a s`
 load-dependent-friction     :math:`\mu |l| s`
@@ -41,7 +41,7 @@ from robotid_sim.model.robot import Robot
 
 
 class TermStates(NamedTuple):
-    """What terms are functions of, arrays of shape (N, n)."""
+    """Arguments of the terms, arrays of shape (N, n)."""
 
     q: Float2D
     dq: Float2D
@@ -125,7 +125,9 @@ def term_signals(kind: str, states: TermStates, shape: Float1D | None) -> Float:
         case "warming":
             parts = [dq * (0.0 if states.t is None else states.t[:, None])]
         case _:
-            raise OptionError(f"'{kind}' is no term of one joint; known: {', '.join(TERM_KINDS)}")
+            raise OptionError(
+                f"'{kind}' is not a term of one joint; known: {', '.join(TERM_KINDS)}"
+            )
     return np.stack(parts, axis=2)
 
 
@@ -134,18 +136,18 @@ def term_columns(
 ) -> Float:
     """Return the torque of all joints per unit of every parameter of a term, shape (N, n, k)."""
     N, n = states.q.shape
-    found = np.zeros((N, n, len(TERM_KINDS[kind].symbols)))
+    columns_of_terms = np.zeros((N, n, len(TERM_KINDS[kind].symbols)))
     if partner is None:
         constant = None if shape is None else np.array([shape])
-        found[:, j] = term_signals(kind, states.select_joint(j), constant)[:, 0]
-        return found
+        columns_of_terms[:, j] = term_signals(kind, states.select_joint(j), constant)[:, 0]
+        return columns_of_terms
     side = -1.0 if shape is not None and shape < 0.0 else 1.0
     turning = np.tanh((states.dq[:, j] + side * states.dq[:, partner]) / states.eps[j])
     for on, of, sign in ((j, partner, turning), (partner, j, side * turning)):
-        found[:, on, 0] = side * states.ddq[:, of]
-        found[:, on, 1] = side * states.dq[:, of]
-        found[:, on, 2] = sign
-    return found
+        columns_of_terms[:, on, 0] = side * states.ddq[:, of]
+        columns_of_terms[:, on, 1] = side * states.dq[:, of]
+        columns_of_terms[:, on, 2] = sign
+    return columns_of_terms
 
 
 def terms_torque(
@@ -161,7 +163,7 @@ def terms_torque(
     """Return the torque of terms along a motion [N m], shape (N, n).
 
     If the samples are not `in_order`, presliding friction is that of a joint that slides; without
-    their times `t` [s], shape (N,), what changes with time is left out.
+    their times `t` [s], shape (N,), terms that change with time are omitted.
     """
     torque = np.zeros(q.shape)
     if not terms:
@@ -183,20 +185,20 @@ def terms_torque(
 def term_slopes(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D) -> Float:
     """Return the derivatives of terms by the joint's own q, dq and ddq, shape (3, N, n).
 
-    Dry friction is taken as fully built up.
+    Coulomb friction is taken as fully built up.
     """
-    found = np.zeros((3, *q.shape))
+    columns_of_terms = np.zeros((3, *q.shape))
     for j, name in enumerate(robot.joint_names):
-        own = [term for term in robot.terms if name in (term.joint, term.partner)]
-        for kind in (0, 1) if own else ():
+        joint_terms = [term for term in robot.terms if name in (term.joint, term.partner)]
+        for kind in (0, 1) if joint_terms else ():
             sides = []
             for sign in (1.0, -1.0):
                 moved = [q, dq, ddq]
                 moved[kind] = moved[kind].copy()
                 moved[kind][:, j] += sign * 1e-5
-                sides.append(terms_torque(robot, own, *moved, in_order=False)[:, j])
-            found[kind, :, j] = (sides[0] - sides[1]) / 2e-5
-    return found
+                sides.append(terms_torque(robot, joint_terms, *moved, in_order=False)[:, j])
+            columns_of_terms[kind, :, j] = (sides[0] - sides[1]) / 2e-5
+    return columns_of_terms
 
 
 def standard_torque(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, tau: Float2D) -> Float2D:
@@ -211,7 +213,7 @@ def standard_torque(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, tau: Fl
 
 @jit
 def compute_presliding_share(q: Float2D, start: Float1D, distance: Float1D) -> Float2D:
-    """Return the share of dry friction that has built up along a path, shape (N, n).
+    """Compute the share of Coulomb friction that has built up along a path, shape (N, n).
 
     It has the shares `start`, (n,), at the first sample, and follows the sign of the motion over
     the distance of every joint, (n,).

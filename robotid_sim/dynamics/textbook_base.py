@@ -21,7 +21,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float2D, Int1D
 from robotid_sim.dynamics.base_parameters import (
-    FAINT_RANK_TOLERANCE,
+    NEGLIGIBLE_RANK_TOLERANCE,
     BaseParameters,
     base_parameters,
 )
@@ -30,10 +30,10 @@ from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 
 RANK_TOLERANCE = 1e-7
-"""What a column of the map must have outside of the span of others, over its size or one.
+"""Smallest part of a column outside of the span of others, over its size or one.
 
-An offset of 1 mm between axes leaves 1e-6. Where the base has dropped faint directions it is
-`FAINT_RANK_TOLERANCE`: columns that belong to these alone have entries of 1e-5.
+An offset of 1 mm between axes leaves 1e-6. Where the base has dropped negligible directions it is
+`NEGLIGIBLE_RANK_TOLERANCE`: columns that belong to these alone have entries of 1e-5.
 """
 
 AXIS_DECIMALS = 3
@@ -91,7 +91,7 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
     # Columns of B depend on one another as those of the regressor do: Y = Y_b B.
     leads = order[
         _find_independent(
-            before.B[:, order], FAINT_RANK_TOLERANCE if before.faint else RANK_TOLERANCE
+            before.B[:, order], NEGLIGIBLE_RANK_TOLERANCE if before.negligible else RANK_TOLERANCE
         )
     ]
     return before.change_leads(np.sort(leads), parameters.units(robot.prismatic))
@@ -101,7 +101,7 @@ def _order_symbols(joint: Joint) -> tuple[str, ...]:
     """Return the inertial symbols of the link beyond a joint, those that shall lead first.
 
     Of the first moments, the one nearest to the axis comes last, as MZ in [1]. Of the moments of
-    inertia, that about the axis comes first; of the two others, the later one is left over, as YY.
+    inertia, that about the axis comes first; of the two others, the later one is dependent, as YY.
     """
     along = np.round(np.abs(joint.axis), AXIS_DECIMALS)
     first = [FIRST_MOMENTS[k] for k in np.argsort(along, kind="stable")]
@@ -114,7 +114,7 @@ def _order_symbols(joint: Joint) -> tuple[str, ...]:
 
 
 def _find_independent(columns: Float2D, tolerance: float) -> Int1D:
-    """Return which columns are independent of those before them, as many as there are rows.
+    """Return the columns that are independent of those before them, as many as there are rows.
 
     `columns`, shape (b, c), has rank b. If too few pass the tolerance, those follow that lie
     farthest from the span of the others.
@@ -134,7 +134,7 @@ def _find_independent(columns: Float2D, tolerance: float) -> Int1D:
 
 
 def _outside(columns: Float2D, k: int) -> Float2D:
-    """Return what is left of columns without their parts along column k."""
+    """Remove the parts of columns along column k."""
     direction = columns[:, k] / np.linalg.norm(columns[:, k])
     # Twice, or rounding would leave parts of the size of what is to be judged.
     for _ in range(2):

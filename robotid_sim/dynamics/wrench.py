@@ -1,4 +1,4 @@
-"""Wrenches that the joints transmit: what force sensors in them would measure."""
+"""Wrenches transmitted by the joints, as force sensors in them would measure."""
 
 import numpy as np
 

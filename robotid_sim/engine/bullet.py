@@ -1,6 +1,6 @@
 """Bullet's physics server through PyBullet's C interface, which compiled loops can call.
 
-PyBullet's functions of Python do nothing but call the same, so that the bits are the same.
+PyBullet's Python functions call the same code, so that the bits are the same.
 
 The bodies of a robot in PyBullet, with the engine's traps closed.
 
@@ -35,7 +35,7 @@ with capture_output():  # prints its build time
     import pybullet
 
 FIRST_Q, FIRST_DQ = 7, 6
-"""Where joints begin in Bullet's state: behind pose and twist of the base, fixed or not."""
+"""Indices of the first joint in Bullet's state, after pose and twist of the base."""
 
 VELOCITY, TORQUE = 0, 1
 """Modes of control."""
@@ -44,7 +44,7 @@ INERTIA_FLAG = 2
 """Flag of loading a URDF."""
 
 RECORD_SIZE = 256
-"""Numbers that hold what Bullet tells of a body's dynamics, of which the first are used."""
+"""Size of Bullet's record of a body's dynamics, of which the first numbers are used."""
 
 _LIBRARY_PATH = Path(pybullet.__file__)
 _LIBRARY = ctypes.CDLL(str(_LIBRARY_PATH))
@@ -164,7 +164,7 @@ class BulletBody(Closeable):
 
     @property
     def handle(self) -> tuple[int, int, Any]:
-        """What compiled loops know it by; the array takes addresses."""
+        """Handle for compiled loops, an array of addresses."""
         return self._client, self._body, self._addresses
 
     def close(self) -> None:
@@ -193,7 +193,7 @@ class BulletBody(Closeable):
 
 
 def _pointer(_context: Any, _address: Any) -> Any:
-    """Return how compiled code makes a pointer of an address."""
+    """Return a compiled conversion of an address to a pointer."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
@@ -306,11 +306,11 @@ class PyBulletConvexBodies(ConvexBodies):
         return np.array(low), np.array(high)
 
     def place(self, body: int, position: Sequence[float], turn: Sequence[float]) -> None:
-        """Put a body somewhere; see `ConvexBodies`."""
+        """Place a body; see `ConvexBodies`."""
         self._client.resetBasePositionAndOrientation(self._bodies[body], position, turn)
 
     def closest(self, first: int, second: int, reach: float) -> ClosestPoints | None:
-        """Return where two bodies are nearest; see `ConvexBodies`."""
+        """Return the closest points of two bodies; see `ConvexBodies`."""
         bodies = self._bodies
         points = self._client.getClosestPoints(bodies[first], bodies[second], distance=reach)
         if not points:

@@ -1,6 +1,6 @@
 """A PyBullet client whose functions need no client number.
 
-Keeping what the engine prints away from the terminal, and at hand for messages.
+Capturing output of the engine for messages.
 """
 
 import os
@@ -24,8 +24,7 @@ class CapturedText:
 def capture_output() -> Iterator[CapturedText]:
     """Redirect file descriptors 1 and 2 into a buffer while the block runs.
 
-    PyBullet prints to C stdout and stderr at import and at load, where Python cannot see it, and
-    gives the reason of a failure nowhere else.
+    PyBullet prints the reasons of failures to C stdout and stderr only, out of reach of Python.
     """
     captured = CapturedText()
     sys.stdout.flush()

@@ -1,11 +1,11 @@
-"""What must be closed after use: of its own, for it is there without any engine, too."""
+"""Objects that must be closed; a module of its own, because it is needed without any engine."""
 
 from abc import ABC, abstractmethod
 from typing import Self
 
 
 class Closeable(ABC):
-    """Something that must be closed; use it in a ``with`` block."""
+    """An object that must be closed; use it in a ``with`` block."""
 
     @abstractmethod
     def close(self) -> None:

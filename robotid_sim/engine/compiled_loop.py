@@ -14,7 +14,7 @@ from robotid_sim.compiled import jit_calling
 from robotid_sim.dynamics import kernels
 
 _SOURCE_FILES = [Path(__file__).with_name(f"{name}.py") for name in ("bullet", "mujoco_bodies")]
-"""Files with what engines do in compiled code."""
+"""Files with the compiled code of the engines."""
 
 _jit = jit_calling(kernels, *_SOURCE_FILES)
 
@@ -23,7 +23,7 @@ def advance(bodies: Any, tau: Float1D) -> None:
     """Take one engine step under joint torques, shape (n,) [N m or N]; it changes `bodies`.
 
     For compiled code; an engine gives this and `read` a version for the type of its `bodies`: Numba
-    compiles that one, and Python raises `NotImplementedError`.
+    compiles that version, and Python raises `NotImplementedError`.
     """
     raise NotImplementedError  # Numba compiles the version of an engine, never this
 
@@ -71,14 +71,14 @@ def smooth_steps(
     q, dq = q.copy(), dq.copy()
     first = np.zeros((4, q.shape[0]))
     for k in range(count):
-        held, ddq, v, friction, ok = kernels.plant_step(
+        drive_torque, ddq, v, friction, ok = kernels.plant_step(
             geometry, gravity, phi, rows, q, dq, tau, dt, coupling
         )
         if not ok:
             return q, dq, first[0], first[1], first[2], first[3], False
         if k == 0:
-            first[0], first[1], first[2], first[3] = held, ddq, v, friction
-        advance(bodies, held)
+            first[0], first[1], first[2], first[3] = drive_torque, ddq, v, friction
+        advance(bodies, drive_torque)
         read(bodies, q, dq)
     return q, dq, first[0], first[1], first[2], first[3], True
 

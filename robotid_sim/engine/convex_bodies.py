@@ -1,6 +1,6 @@
-"""What distances between links ask of an engine: convex bodies, and how near two of them are.
+"""Interface to an engine for distances between links: convex bodies and their closest points.
 
-Convex bodies of links: which shapes they are made of, and boxes around them.
+Convex bodies of links: their shapes, and boxes around them.
 """
 
 from abc import abstractmethod
@@ -20,7 +20,7 @@ MESH_MARGIN = 1e-3
 
 
 class ClosestPoints(NamedTuple):
-    """Where two bodies are nearest, or deepest in one another."""
+    """Closest points of two bodies, or the deepest ones of an overlap."""
 
     distance: float
     """[m]; negative where they penetrate."""
@@ -49,7 +49,7 @@ class ConvexBodies(Closeable):
 
     @abstractmethod
     def closest(self, first: int, second: int, reach: float) -> ClosestPoints | None:
-        """Return where two bodies are nearest; None if they are farther apart than `reach` [m]."""
+        """Return the closest points of two bodies; None if farther apart than `reach` [m]."""
 
 
 MESH_SUFFIXES = (".stl", ".obj")
@@ -75,13 +75,13 @@ def boxes_apart(
 
 
 def collision_shapes(shapes: Sequence[GeometryShape]) -> list[GeometryShape]:
-    """Return the shapes that collisions are looked for with: those of collision, or all."""
+    """Return the shapes for collision checks: those of collision, or all."""
     readable = [s for s in shapes if s.mesh is None or s.mesh.suffix.lower() in MESH_SUFFIXES]
     return [s for s in readable if s.collision] or readable
 
 
 def require_meshes(robot: Robot) -> None:
-    """Raise `FileFormatError` if a mesh is missing that collisions are looked for with.
+    """Raise `FileFormatError` if a mesh for collision checks is missing.
 
     Messages name the link of the file that has it, which may be fused with its body.
     """

@@ -1,4 +1,4 @@
-"""Drives: what turns drive torques into those of an engine without friction and rotors.
+"""Drives convert drive torques into torques of an engine without friction and rotors.
 
 The engine's own joint motors would brake a joint with Coulomb friction too, but they do not know
 the rotors, creep where a joint should stick (4e-5 rad/s on a wrist at 95 % of its friction), and
@@ -36,13 +36,13 @@ _logger = logging.getLogger(__name__)
 DRY_FRICTION_COLUMNS = [
     COLUMNS.index(f"{name}_{side}") for name in ("Fc", "Fs") for side in ("forward", "backward")
 ]
-"""Coefficients of dry friction."""
+"""Coefficients of Coulomb friction."""
 
 
 class DriveStep(NamedTuple):
-    """What a drive does over one sub-step, each of shape (n,)."""
+    """Result of a drive over one sub-step, each of shape (n,)."""
 
-    held: Float1D
+    drive_torque: Float1D
     """Torque for the engine [N m]."""
     ddq: Float1D
     """Acceleration."""
@@ -56,7 +56,7 @@ class Drive(Protocol):
     """The drives of a robot; those that are smooth can take all sub-steps in one call."""
 
     def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
-        """Return what happens under drive torques `tau` over a sub-step from a state."""
+        """Compute one sub-step from a state under drive torques `tau`."""
 
 
 def terms_of(robot: Robot, law: FrictionLaw | None) -> tuple[JointTerm, ...]:
@@ -65,7 +65,7 @@ def terms_of(robot: Robot, law: FrictionLaw | None) -> tuple[JointTerm, ...]:
 
 
 def rows_of_drive(robot: Robot, law: FrictionLaw | None) -> Float2D:
-    """Return the coefficients of friction without the dry friction that only builds up, (n, 11).
+    """Return the coefficients of friction without presliding Coulomb friction, (n, 11).
 
     Columns are `robotid_sim.model.friction_law.COLUMNS`.
     """
@@ -91,12 +91,12 @@ class SmoothDrive:
 
     def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
         """Return the step; see `Drive`."""
-        held, ddq, v, friction, ok = kernels.plant_step(
+        drive_torque, ddq, v, friction, ok = kernels.plant_step(
             *self._model, q, dq, tau, self._dt, self._coupling
         )
         if not ok:
             raise self._no_step(q)
-        return DriveStep(held, ddq, v, friction if self._noted else None)
+        return DriveStep(drive_torque, ddq, v, friction if self._noted else None)
 
     def steps(
         self, bodies: tuple[Any, ...], q: Float1D, dq: Float1D, tau: Float1D, count: int
@@ -106,12 +106,12 @@ class SmoothDrive:
         Compiled loops know the engine's bodies, which are changed, by the tuple `bodies`. Raises
         `RobotIdError` if a sub-step has no solution.
         """
-        q_end, dq_end, held, ddq, v, friction, ok = compiled_loop.smooth_steps(
+        q_end, dq_end, drive_torque, ddq, v, friction, ok = compiled_loop.smooth_steps(
             bodies, *self._model, q, dq, tau, self._dt, self._coupling, count
         )
         if not ok:
             raise self._no_step(q_end)
-        return q_end, dq_end, DriveStep(held, ddq, v, friction if self._noted else None)
+        return q_end, dq_end, DriveStep(drive_torque, ddq, v, friction if self._noted else None)
 
     def _no_step(self, q: Float1D) -> RobotIdError:
         """Return the error for a sub-step without a solution."""
@@ -166,8 +166,8 @@ class StickSlipDrive:
                     raise RobotIdError(no_solution(self._robot, q))
                 v = dq + span * ddq
                 h = bias(self._model, q, v)
-            held = bias(self._model, q, dq, ddq)
-            return DriveStep(held, ddq, v, tau - h - drive @ ddq)
+            drive_torque = bias(self._model, q, dq, ddq)
+            return DriveStep(drive_torque, ddq, v, tau - h - drive @ ddq)
         except np.linalg.LinAlgError as error:
             raise RankDeficientError(not_positive_definite(self._robot)) from error
 
@@ -184,7 +184,7 @@ def bias(
 
 
 def no_solution(robot: Robot, q: Float1D) -> str:
-    """Return the message for friction that asks for more than its torques allow at a position."""
+    """Return the message for friction without a solution at a position."""
     return (
         f"the friction of '{robot.name}' has no solution at q = {q}; its law asks for more than "
         "its torques allow"
@@ -195,8 +195,8 @@ def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool
     """Return the drives of a plant, of stick and slip if the law sticks, with sub-steps of dt [s].
 
     With leapfrog, forces of velocity act within the sub-step, not at its start. Raises
-    `OptionError` if a joint has negative friction, which no law is made for, or the law, one of a
-    user, has coefficients that no joint can have.
+    `OptionError` if a joint has negative friction, or a user's law has coefficients that no joint
+    can have.
     """
     if law is None or type(law) is SmoothCoulomb:  # a law derived from it has its own
         return SmoothDrive(robot, dt if leapfrog else 0.0)

@@ -16,17 +16,17 @@ from robotid_sim.engine.drives import DriveStep, bias, no_solution, rows_of_driv
 from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError, ShapeError
 from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, column
 from robotid_sim.model.joint_terms import LINK_KINDS
-from robotid_sim.model.plant_drives import SPRING_COLUMNS, PlantDrive, describe_drive
+from robotid_sim.model.plant_drives import SPRING_COLUMNS, PlantDrive
 from robotid_sim.model.robot import Robot
 
 BIAS_ITERATIONS = 4
-"""Turns in which bias and friction that sticks come to agree; each gains about the sub-step."""
+"""Iterations between bias and stiction; the error decreases by about the sub-step in each."""
 
 LINK_COEFFICIENTS = np.array([float(name in ("velocity", "shape", "eps")) for name in COLUMNS])
 """Coefficients of a link, whose friction is on the side of the rotor."""
 
 SETTLING_ITERATIONS = 20
-"""Turns in which a pose is found where the springs hold the links."""
+"""Iterations for the pose at which the springs hold the links."""
 
 
 class ElasticDrive:
@@ -65,11 +65,11 @@ class ElasticDrive:
         self._springs = springs_of(robot, drive, dt)
         self._elastic = self._springs.elastic
         self._model = (robot.geometry, robot.gravity, robot.parameters())
-        n, own = robot.dof, np.flatnonzero(self._elastic)
+        n, elastic_joints = robot.dof, np.flatnonzero(self._elastic)
         rigid = np.eye(n) * ~self._elastic
-        self._motors = np.hstack([rigid, np.eye(n)[:, own]])
+        self._motors = np.hstack([rigid, np.eye(n)[:, elastic_joints]])
         """From velocities of all coordinates, links and then elastic rotors, to rotors', (n, N)."""
-        self._wound = self._motors - np.eye(n, n + own.size)
+        self._wound = self._motors - np.eye(n, n + elastic_joints.size)
         """From coordinates to those of rotors less links, (n, N)."""
         terms = terms_of(robot, law)
         inertia = np.diag([joint.rotor_inertia for joint in robot.joints])
@@ -77,7 +77,7 @@ class ElasticDrive:
         inertia += 0.0 if coupling is None else coupling
         self._rotors = self._motors.T @ inertia @ self._motors
         self._none: Float1D = np.zeros(n)
-        self._rows = np.tile(LINK_COEFFICIENTS, (n + own.size, 1))
+        self._rows = np.tile(LINK_COEFFICIENTS, (n + elastic_joints.size, 1))
         self._at = self._motors.argmax(axis=1)
         """Coordinate of every rotor, (n,)."""
         self._rows[self._at] = rows_of_drive(robot, law)
@@ -86,7 +86,7 @@ class ElasticDrive:
         self.reset(robot.home, np.zeros(n))
 
     def reset(self, q: Float1D, dq: Float1D) -> Float1D:
-        """Put the rotors into a state; return where the springs hold the links [rad or m]."""
+        """Put the rotors into a state; return the link positions held by the springs [rad or m]."""
         self.outside: Float1D = np.zeros(q.size)
         self._next = (q.copy(), dq.copy())
         self._load: Float1D = np.zeros(q.size)
@@ -95,8 +95,8 @@ class ElasticDrive:
         none, links = np.zeros(q.size), q
         stiffness = np.where(self._elastic, self._springs.stiffness, np.inf)
         for _ in range(SETTLING_ITERATIONS):
-            held = bias(self._model, links, none) + self._of_links(links, none, none)
-            away = held / stiffness + 0.5 * self._springs.play * np.sign(held)
+            load = bias(self._model, links, none) + self._of_links(links, none, none)
+            away = load / stiffness + 0.5 * self._springs.play * np.sign(load)
             links = np.where(self._elastic, q - away, q)
         return links
 
@@ -131,8 +131,8 @@ class ElasticDrive:
         after = dq + dt * ddq
         self._before, self._next = ddx, (q + dt * after, after)
         self.link = (links, v[:n], ddx[:n])
-        held = bias(self._model, links, speed, ddx[:n])
-        return DriveStep(held, ddq, self._motors @ v, friction[self._at] + further)
+        drive_torque = bias(self._model, links, speed, ddx[:n])
+        return DriveStep(drive_torque, ddq, self._motors @ v, friction[self._at] + further)
 
     def _slide(
         self, push: Float1D, springs: Float2D, dx: Float1D
@@ -194,7 +194,7 @@ the fourth power over 480.
 """
 
 POSE_COUNT = 20
-"""Poses of which the largest load and the highest frequency count."""
+"""Poses from which the largest load and the highest frequency are taken."""
 
 
 class Springs(NamedTuple):
@@ -248,10 +248,9 @@ def springs_of(robot: Robot, drive: PlantDrive, dt: float) -> Springs:
     if omega * dt > MAX_PHASE_STEP:
         joint = robot.joint_names[int(np.abs(vectors[worst, :, -1]).argmax())]
         raise OptionError(
-            f"plant drive {describe_drive(drive)['kind']}: joint '{joint}' oscillates at "
-            f"{omega / (2.0 * np.pi):.4g} Hz, which sub-steps of {dt:.3g} s do not resolve; take "
-            f"{np.ceil(omega * dt / MAX_PHASE_STEP):.0f} times as many ([experiment] substeps), "
-            f"less "
-            "stiffness or more twist"
+            f"joint '{joint}' oscillates at {omega / (2.0 * np.pi):.4g} Hz, too fast for sub-steps "
+            f"of "
+            f"{dt:.3g} s; multiply [experiment] substeps by "
+            f"{np.ceil(omega * dt / MAX_PHASE_STEP):.0f}, or reduce stiffness"
         )
     return springs

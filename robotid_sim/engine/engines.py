@@ -19,12 +19,12 @@ class Engine(NamedTuple):
     """An engine."""
 
     package: str
-    """What Python imports."""
+    """Package that Python imports."""
     words: str
     bodies: Callable[[Robot, float], RigidBodies]
-    """Makes the bodies of a robot, of a step [s]."""
+    """Constructor of the bodies of a robot with a step [s]."""
     convex: Callable[[Sequence[GeometryShape]], ConvexBodies]
-    """Makes convex bodies, whose distances it measures."""
+    """Constructor of convex bodies for distances."""
 
 
 def _pybullet(robot: Robot, dt: float) -> RigidBodies:
@@ -55,7 +55,7 @@ ENGINES: Mapping[str, Engine] = {
     "pybullet": Engine("pybullet", "PyBullet", _pybullet, _pybullet_convex),
     "mujoco": Engine("mujoco", "MuJoCo", _mujoco, _mujoco_convex),
 }
-"""All engines, the default first. Each is imported by who needs it only."""
+"""All engines, the default first; imported when they are needed."""
 
 
 def is_installed(name: str) -> bool:
@@ -100,17 +100,17 @@ def engine_named(name: str | None) -> str:
     Raises `UnknownNameError` if there is no such engine, and `MissingExtraError` if it is not
     installed; the text says how to install it.
     """
-    found = default_engine() if name is None else name
-    if found not in ENGINES:
-        raise UnknownNameError.from_names("engine", found, ENGINES)
-    if not is_installed(found):
-        package = ENGINES[found].package
+    engine = default_engine() if name is None else name
+    if engine not in ENGINES:
+        raise UnknownNameError.from_names("engine", engine, ENGINES)
+    if not is_installed(engine):
+        package = ENGINES[engine].package
         if name is None:
             raise MissingExtraError(f"no physics engine is installed: pip install {package}")
         raise MissingExtraError(
-            f"the engine {ENGINES[found].words} is not installed: pip install {package}"
+            f"the engine {ENGINES[engine].words} is not installed: pip install {package}"
         )
-    return found
+    return engine
 
 
 def bodies_of(name: str, robot: Robot, dt: float) -> RigidBodies:

@@ -1,4 +1,4 @@
-"""The space in which a robot may move: links apart from one another and above a floor."""
+"""The free space of a robot: links apart from one another and above a floor."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,23 +13,23 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
 LEAST_CUTOFF, CUTOFF_RATIO = 0.01, 1.25
-"""Distances matter up to this [m], and up to this over the clearance."""
+"""Cut-off of distances: smallest one [m], and ratio to the clearance."""
 
 FLOOR_TOLERANCE = 0.01
-"""A base whose lowest point is so near the origin of its frame stands there [m]."""
+"""Largest height of the lowest point of a base that stands at the origin of its frame [m]."""
 
 
 @public_value
 @dataclass(frozen=True, eq=False)
 class FreeSpace:
-    """What links of a robot keep apart from, and by how much."""
+    """Clearance of the links of a robot to one another and to the floor."""
 
     robot: Robot
     """Kinematics and geometry."""
     rest: Float1D
     """Pose that counts as safe [rad or m], shape (n,); see `Clearance.rest`."""
     clearance: float = 0.0
-    """Smallest distance between links that are no neighbors, and to the floor [m]."""
+    """Smallest distance between links that are not neighbors, and to the floor [m]."""
     floor: float | None = None
     """Height of the floor in the root frame [m]; None for none."""
 
@@ -38,7 +38,7 @@ class FreeSpace:
 
     @contextmanager
     def open(self) -> Iterator[Clearance]:
-        """Give the constraint on motions; the engine is open meanwhile.
+        """Yield the constraint on motions; the engine is open in the block.
 
         Raises `InfeasibleError` if a link is below the floor at rest.
         """
@@ -57,7 +57,7 @@ class FreeSpace:
 
 
 def assume_floor(robot: Robot, rest: Float1D) -> tuple[float | None, tuple[str, ...]]:
-    """Return the height at which a base stands [m], and what is assumed of geometry, in words.
+    """Return the height at which a base stands [m], and what is assumed of geometry, as text.
 
     None where a base has no geometry, or where the robot reaches below it at rest, as arms do that
     hang or stand out from a wall or a torso.

@@ -1,6 +1,6 @@
 """The bodies of a robot in MuJoCo, built from the robot itself.
 
-Convex bodies in MuJoCo, whose distances are asked for without any dynamics.
+Convex bodies in MuJoCo, for distances without dynamics.
 """
 
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ from robotid_sim.model.solid import load_scene, read_mesh
 DISABLED_FLAGS = (
     *(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mjDSBL_CONTACT),
     *(mujoco.mjtDisableBit.mjDSBL_SENSOR, mujoco.mjtDisableBit.mjDSBL_EULERDAMP),
-    # A reset would hide a simulation that has diverged; the plant tells it.
+    # A reset would hide a simulation that has diverged, which the plant reports.
     mujoco.mjtDisableBit.mjDSBL_AUTORESET,
 )
-"""What is switched off: all but rigid bodies and gravity."""
+"""Flags that disable all but rigid bodies and gravity."""
 
 LIBRARY_PATTERNS = ("libmujoco*.so*", "libmujoco*.dylib", "mujoco*.dll")
 """Names of MuJoCo's library beside its package, by platform."""
@@ -75,7 +75,7 @@ class MujocoBodies(RigidBodies):
         self._data = data = mujoco.MjData(self._model)
         addresses = self._model._address, data._address  # noqa: SLF001 - MuJoCo's, for such use
         super().__init__(robot.dof, (*addresses, data.qfrc_applied, data.qpos, data.qvel))
-        # Whether a body is not in the engine as it was given.
+        # Whether a body differs in the engine from the given one.
         for k, link in enumerate(robot.links, start=1):
             mass, moments, _ = engine_inertia(add_extent(link.phi))
             loaded = np.array([self._model.body_mass[k], *self._model.body_inertia[k]])
@@ -84,7 +84,7 @@ class MujocoBodies(RigidBodies):
                 raise RobotIdError(f"MuJoCo changed the inertia of link '{link.name}'")
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Do nothing."""
 
     def put(self, q: Float1D, dq: Float1D) -> None:
         """Put the joints into a state; see `RigidBodies`."""
@@ -130,10 +130,10 @@ TOLERANCE, ITERATIONS = 1e-9, 100
 """Of the distance [m], MuJoCo's own is 1e-6; with 200 iterations versions before 3.8 crashed."""
 
 MIN_POINT_DISTANCE = 1e-12
-"""Points nearer than this have no direction [m]."""
+"""Smallest distance of points with a direction [m]."""
 
 OBJ_OPTIONS: dict[str, Any] = {"group_material": False, "split_objects": True, "split_groups": True}
-"""What of an OBJ file trimesh shall read apart: what PyBullet does."""
+"""Options of trimesh that split an OBJ file as PyBullet does."""
 
 CUBE_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 """Corners of a cube from -1 to 1, shape (8, 3)."""
@@ -148,7 +148,7 @@ GEOM_TYPES = {
 class MujocoConvexBodies(ConvexBodies):
     """Convex bodies in a MuJoCo model of their own.
 
-    Around meshes there is the margin that PyBullet has there, so that both say the same.
+    Meshes have the same margin as in PyBullet, so that both engines give the same distances.
     """
 
     def __init__(self, shapes: Sequence[GeometryShape]) -> None:
@@ -160,7 +160,7 @@ class MujocoConvexBodies(ConvexBodies):
         spec.option.ccd_tolerance, spec.option.ccd_iterations = TOLERANCE, ITERATIONS
         for shape in shapes:
             first, world = sum(map(len, self._geoms)), spec.worldbody
-            hulls = []  # corners, shape (N, 3) each; none of what is round
+            hulls = []  # corners, shape (N, 3) each; none of round shapes
             if shape.kind == "box":
                 hulls = [CUBE_CORNERS * (0.5 * np.array(shape.size))]
             elif shape.mesh is not None:
@@ -191,14 +191,14 @@ class MujocoConvexBodies(ConvexBodies):
         self._fromto: Float1D = np.zeros(6)
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Do nothing."""
 
     def box(self, body: int) -> tuple[Float1D, Float1D]:
         """Return a box around a body; see `ConvexBodies`."""
         return self._boxes[body]
 
     def place(self, body: int, position: Sequence[float], turn: Sequence[float]) -> None:
-        """Put a body somewhere; see `ConvexBodies`."""
+        """Place a body; see `ConvexBodies`."""
         entries = np.empty(9)
         mujoco.mju_quat2Mat(entries, np.array((turn[3], *turn[:3])))
         R = entries.reshape(3, 3)
@@ -207,7 +207,7 @@ class MujocoConvexBodies(ConvexBodies):
             self._data.geom_xmat[geom] = (R @ self._turns[geom]).ravel()
 
     def closest(self, first: int, second: int, reach: float) -> ClosestPoints | None:
-        """Return where two bodies are nearest; see `ConvexBodies`."""
+        """Return the closest points of two bodies; see `ConvexBodies`."""
         margin = self._margins[first] + self._margins[second]
         nearest, least = None, reach + margin
         for a, b in product(self._geoms[first], self._geoms[second]):

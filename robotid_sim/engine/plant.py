@@ -25,11 +25,11 @@ MAX_SUBSTEPS = 256
 """Most engine steps per control step."""
 
 MAX_VELOCITY_RATIO = 100.0
-"""A joint this many times faster than its velocity limit has diverged."""
+"""Ratio of velocity to its limit above which a joint has diverged."""
 
 
 class Step(NamedTuple):
-    """What happened at the first sub-step of a control step, each of shape (n,).
+    """State at the first sub-step of a control step, each of shape (n,).
 
     The drive torque `tau` equals the plant's equation of motion at exactly this state.
     """
@@ -208,7 +208,7 @@ class Plant(Closeable):
         """Take the sub-steps of drives that are not compiled together with the engine."""
         first, further, free, at = None, self._none, acting, self.t
         for k in range(self.substeps):
-            if self._has_terms:  # at the velocity within the sub-step, as it was foreseen
+            if self._has_terms:  # at the predicted velocity within the sub-step
                 ahead, now = self.dq + self._ahead * self._ddq, at + k * self.dt / self.substeps
                 further = self._terms(self.q, ahead, self._ddq, now, inertia=False)
                 free = acting - further
@@ -218,7 +218,7 @@ class Plant(Closeable):
                 first = self._first_substep(self.q, drive, further, tau)
                 if self._elastic is not None:
                     self._linked.append(self._elastic.link)
-            self._bodies.advance(drive.held)
+            self._bodies.advance(drive.drive_torque)
             self.q, self.dq = self._state()
         assert first is not None
         return first
@@ -233,7 +233,7 @@ class Plant(Closeable):
     def note(self, log: Log) -> Log:
         """Return the log of a run since the last reset with the plant's own friction noted.
 
-        The provenance names the law and what is between rotors and links; the truth holds the
+        The provenance names friction law and plant drive; the truth holds the
         friction torques that acted, and the motion of the links. Without either it is the log
         itself.
         """

@@ -27,28 +27,29 @@ from robotid_sim.model.side_car import base_shapes
 
 FLOOR_NAME = "floor"
 FLOOR_SIZE = 50.0
-"""Half width of the floor, which is a cube [m]: so thick that nothing is below it."""
+"""Half width of the floor, a cube thick enough to have nothing below it [m]."""
 
 SEARCH_DEPTH = 5.0
-"""From here the lowest point of the base is looked for [m]: below anything on which it stands."""
+"""Height from which the lowest point of the base is searched [m], below any support."""
 
 PROBE_COUNT = 60
-"""Random configurations that tell pairs of links that always touch."""
+"""Random configurations for finding pairs of links that always touch."""
 
 DISTANCE_CUTOFF = 0.15
-"""Distances above this are this [m], unless asked otherwise: what is far away does not matter."""
+"""Default cut-off of distances [m]; larger distances are set to it."""
 
 SEARCH_DISTANCE = 0.15
-"""The engine looks so far [m]: what was far away need not be asked for again until it has moved."""
+"""Search distance of the engine [m]; pairs beyond it are skipped until they have moved enough."""
 
 MAX_CACHED_PATHS = 8
-"""Paths, by their number of samples, of which distances are kept."""
+"""Paths, by their number of samples, with cached distances."""
 
 SPREAD, DEEP = 0.1, 0.01
-"""What an overlap of hulls with the same center counts more [m], and from which depth on [m]."""
+"""Additional depth of an overlap of concentric hulls [m], and the depth from which it counts
+[m]."""
 
 MIN_CENTER_DISTANCE = 1e-6
-"""Distance of centers below which they have no direction [m]."""
+"""Smallest distance of centers with a direction [m]."""
 
 PairDistances = tuple[Float2D, Float]
 """Of all pairs along a path [m], shape (N, P), and their gradients, shape (N, P, n)."""
@@ -56,7 +57,7 @@ PairDistances = tuple[Float2D, Float]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two links, or a link and the floor, that shall not touch."""
+    """Two links, or a link and the floor, that must not touch."""
 
     first: str
     second: str
@@ -69,8 +70,8 @@ class Proximity(Closeable):
     """Smallest distances between the links of a robot, and to the floor; use in a ``with`` block.
 
     Links are the convex hulls of their collision shapes, or of their visual ones; of a robot that
-    has neither, capsules along the kinematics. Neighbors in the chain are left out, and so are
-    links that touch one another in every one of PROBES random configurations.
+    has neither, capsules along the kinematics. Neighbors in the chain are omitted, and so are
+    links that touch one another in every one of `PROBE_COUNT` random configurations.
     It can be sent to another process, which opens a client of its own.
 
     Parameters
@@ -102,7 +103,7 @@ class Proximity(Closeable):
     ) -> None:
         self.robot, self.floor, self.cutoff = robot, floor, cutoff
         self.engine = engine_named(engine)
-        require_meshes(robot)  # before the engine, which would print what it looked for
+        require_meshes(robot)  # before the engine, which would print its search paths
         shapes = [collision_shapes(link.shapes) for link in robot.links]
         self._shapes = [[shape] for shape in skeleton(robot)] if not any(shapes) else shapes
         self._prismatic = np.array(robot.prismatic)
@@ -124,8 +125,8 @@ class Proximity(Closeable):
             raise
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made = partial(type(self), floor=self.floor, cutoff=self.cutoff, engine=self.engine)
-        return made, (self.robot,)
+        maker = partial(type(self), floor=self.floor, cutoff=self.cutoff, engine=self.engine)
+        return maker, (self.robot,)
 
     def close(self) -> None:
         """Disconnect from the engine."""
@@ -155,12 +156,12 @@ class Proximity(Closeable):
     def measure(self, q: Float2D) -> PairDistances:
         """Return distances, shape (N, P), and gradients, shape (N, P, n), along a path.
 
-        The last answer is kept: solvers ask for values and for slopes of the same path.
+        The last result is cached, because solvers request values and slopes of the same path.
         """
         return self._measure_cached(q)[0]
 
     def measure_pushed(self, q: Float2D) -> PairDistances:
-        r"""Return the same with a way out of overlaps, for solvers that come from inside.
+        r"""Return distances and gradients that lead out of overlaps, for solvers that start inside.
 
         The least way out of a deep overlap may be one that no joint can go, with no slope at all.
         So from an overlap the share :math:`1 - |c| / R` of SPREAD is taken, with c from the center
@@ -208,7 +209,7 @@ class Proximity(Closeable):
         return (distance, gradient), (far, steep)
 
     def _compute_gradients(self, T: Float, hulls: Int1D, points: Float, along: Float2D) -> Float2D:
-        """Return how fast every joint parts points of two hulls along a direction, (M, n).
+        """Return the separation rate of two points along a direction by every joint, (M, n).
 
         For link poses (M, n, 4, 4), hulls (M, 2), their points (M, 2, 3) and directions (M, 3).
         """
@@ -224,8 +225,8 @@ class Proximity(Closeable):
     def _nearest(self, T: Float) -> dict[tuple[int, int], tuple[int, int, ClosestPoints]]:
         """Return the engine's closest points of every pair that is within the cutoff.
 
-        By sample and pair, for link poses of shape (N, n, 4, 4): both hulls, and what the engine
-        says. Most of those that are far are told without the engine, see `_least_distances`.
+        By sample and pair, for link poses of shape (N, n, 4, 4): both hulls, and the closest
+        points. Most distant pairs are excluded without the engine, see `_least_distances`.
         """
         poses, centers = self._places(T)
         least = self._least_distances(poses, centers)
@@ -240,7 +241,7 @@ class Proximity(Closeable):
         place, ask, placed = self._bodies.place, self._bodies.closest, 0
         nearest: dict[tuple[int, int], tuple[int, int, ClosestPoints]] = {}
         queries = zip(samples.tolist(), self._candidates[rows].tolist(), ends, strict=True)
-        found = np.full(len(rows), self._seen)
+        distances = np.full(len(rows), self._seen)
         for query, (sample, (a, b, k), end) in enumerate(queries):
             for h, position, turn in islice(places, end - placed):
                 place(h, position, turn)
@@ -248,15 +249,15 @@ class Proximity(Closeable):
             point = ask(a, b, self._seen)
             if point is None:
                 continue
-            found[query] = min(point.distance, found[query])
-            held = nearest.get((sample, k))
-            if point.distance < (self.cutoff if held is None else held[2].distance):
+            distances[query] = min(point.distance, distances[query])
+            known_pair = nearest.get((sample, k))
+            if point.distance < (self.cutoff if known_pair is None else known_pair[2].distance):
                 nearest[sample, k] = a, b, point
-        least[samples, rows] = found
+        least[samples, rows] = distances
         return nearest
 
     def _least_distances(self, poses: Float, centers: Float) -> Float2D:
-        r"""Return what candidates are apart at least [m], shape (N, C); kept for the next path.
+        r"""Compute lower bounds of the distances of candidates [m], shape (N, C), and cache them.
 
         By spheres around the hulls, by what they were apart on the last path of as many samples,
         and where neither tells enough by boxes. Points of a hull with radius r about its center c
@@ -306,7 +307,7 @@ class Proximity(Closeable):
         return hulls
 
     def _possible_pairs(self) -> tuple[tuple[Pair, ...], Int1D]:
-        """Return pairs of links that are no neighbors and do not always touch, and their hulls.
+        """Return pairs of links that are not neighbors and do not always touch, and their hulls.
 
         Candidates are rows of two indices of hulls and that of their pair, shape (C, 3).
         """
@@ -333,7 +334,7 @@ class Proximity(Closeable):
         )
         inside = {key for key, (*_, point) in nearest.items() if point.distance < 0.0}
         touching = [all((s, k) in inside for s in range(PROBE_COUNT)) for k in range(len(rows))]
-        # What is always in the floor is no overlap of hulls: the floor is too high.
+        # What is always in the floor is not an overlap of hulls: the floor is too high.
         possible = [
             (pair, hulls)
             for (pair, hulls), always in zip(rows, touching, strict=True)

@@ -1,4 +1,4 @@
-"""What a plant asks of an engine: rigid bodies without friction and rotors, step by step."""
+"""Interface of a plant to an engine: rigid bodies without friction and rotors, step by step."""
 
 from abc import abstractmethod
 from typing import Any, NoReturn
@@ -20,7 +20,7 @@ class RigidBodies(Closeable):
     r"""The bodies of a robot in an engine of their own.
 
     A step of `dt` is semi-implicit, :math:`\dot q^+ = \dot q + \Delta t\, \ddot q(q, \dot q)` and
-    :math:`q^+ = q + \Delta t\, \dot q^+`, with nothing but rigid bodies, gravity and the torques
+    :math:`q^+ = q + \Delta t\, \dot q^+`, with only rigid bodies, gravity and the torques
     that are applied: friction and rotors are the plant's.
 
     Parameters
@@ -50,10 +50,10 @@ class RigidBodies(Closeable):
 
 
 class ClosedBodies:
-    """In the place of a closed plant's bodies: to use the handle that they had would be a crash."""
+    """Placeholder for the bodies of a closed plant, whose handle would crash."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise OptionError("the plant is closed; use it within its 'with' block, or make a new one")
@@ -72,7 +72,7 @@ def require_possible(robot: Robot) -> None:
 
 
 def engine_inertia(phi: Float1D) -> tuple[float, Float1D, Float2D]:
-    """Return mass, principal moments and their frame (4, 4) as an engine shall have them."""
+    """Return mass, principal moments and their frame (4, 4) for an engine."""
     mass, com, central = inertia.unpack(phi)
     moments, axes = inertia.principal_axes(central)
     moments = np.maximum(moments, 0.0)

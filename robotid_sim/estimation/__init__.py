@@ -23,9 +23,9 @@ def swarm_preset(name: str) -> Alias | None:
     if optimizer != name and optimizer in OPTIMIZERS:
         options = {"optimizer": optimizer, "options": POPULATION_OPTIONS.get(optimizer, {})}
         return Alias("swarm", options)
-    plain = {"optimizer": "pso", "weights": "equal"}
-    known = {"ls-pso": plain, "pso": plain | {"bounds": "physics"}}
-    return Alias("swarm", known[name]) if name in known else None
+    base = {"optimizer": "pso", "weights": "equal"}
+    estimators = {"ls-pso": base, "pso": base | {"bounds": "physics"}}
+    return Alias("swarm", estimators[name]) if name in estimators else None
 
 
 ESTIMATORS: "Registry[Estimator]" = Registry(

@@ -1,22 +1,22 @@
 r"""Covariance of weighted fits whose residuals are correlated within blocks of rows.
 
-Variance of a weighted fit by blocks of residuals, without bias, and its degrees of freedom.
+Unbiased variance of a weighted fit by blocks of residuals, and its degrees of freedom.
 
 The variance of a weighted fit whose residuals are correlated within blocks is estimated as
 
 .. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
     s_{jB} = X_{jB}^T (1 - H_{jB})^{-1/2} r_{jB},
 
-with one score per joint j and block B [1]_. For white residuals it has no bias, while the jackknife
-form in `Estimate.cov` errs on the large side; and since few blocks give a variance that scatters,
-the quantile is Student's with the degrees of freedom of a chi-squared variable of the same mean and
-variance (Satterthwaite), parameter by parameter [1]_.
+with one score per joint j and block B [1]_. It is unbiased for white residuals, while the jackknife
+form in `Estimate.cov` is too large; and since the variance from few blocks scatters, the quantile
+is Student's with the degrees of freedom of a chi-squared variable of the same mean and variance
+(Satterthwaite), parameter by parameter [1]_.
 
-Correlation of residuals in time, and the blocks of a covariance that allows for it.
+Correlation of residuals in time, and the blocks of a covariance that accounts for it.
 
-The mean of N correlated residuals is as uncertain as that of :math:`N / (1 + 2 \sum_k \rho_k)`
-independent ones, with the autocorrelations :math:`\rho_k`, whose sums over pairs of neighbors
-are taken to fall, down to the first that is not positive [2]_.
+The mean of N correlated residuals has the variance of that of :math:`N / (1 + 2 \sum_k \rho_k)`
+independent ones, with the autocorrelations :math:`\rho_k`, whose sums over pairs of neighbors are
+assumed to decrease, down to the first non-positive one [2]_.
 
 References
 ----------
@@ -37,30 +37,30 @@ from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
 
 MAX_LEVERAGE = 0.999
-"""Largest block leverage that is corrected; a block beyond fits itself."""
+"""Maximum block leverage that is corrected; above, a block determines its own fit."""
 
 BLOCKS_PER_PARAMETER = 2
-"""Blocks of all joints that a covariance needs, per parameter."""
+"""Minimum number of blocks per parameter for a covariance."""
 
 PADDING_INDEX = -1
-"""Stands for the samples that a block has less than others."""
+"""Index of missing samples of blocks that are shorter than others."""
 
 
 def check_block(block: float | None) -> None:
-    """Refuse a length of covariance blocks that is not positive and finite."""
+    """Raise `OptionError` unless a length of covariance blocks is positive and finite."""
     if block is not None and not 0.0 < block < np.inf:
         raise OptionError(f"covariance blocks need a positive length, got {block} s")
 
 
 def check_rounds(needs: str, rounds: int, block: float | None) -> None:
-    """Raise `OptionError` unless there are rounds of weights, and as `check_block`."""
+    """Raise `OptionError` unless there is at least one round; also check the block."""
     if rounds < 1:
         raise OptionError(f"{needs} at least 1 round, got {rounds}")
     check_block(block)
 
 
-def length_of(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
-    """Return the length of the blocks of a covariance [s]; without one given, by the residuals."""
+def choose_block_length(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
+    """Choose the length of the blocks of a covariance [s]: `block`, or by the residuals if None."""
     if block is not None:
         return block
     residual = problem.unstack_rows(problem.y - problem.W @ beta)
@@ -71,16 +71,16 @@ def length_of(problem: LinearProblem, beta: Float1D, block: float | None) -> flo
 def block_sandwich(
     problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
 ) -> Float2D:
-    r"""Return the covariance of a weighted fit whose residuals are correlated within blocks.
+    r"""Compute the covariance of a weighted fit whose residuals are correlated within blocks.
 
     .. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
         s_{jB} = X_{jB}^T (1 - H_{jB})^{-1} r_{jB},
 
     one score per joint j and block B of `block` seconds, by `block_samples`, with the weighted rows
     X, their residuals r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of
-    [2]_. Residuals of a filtered log are colored, and in blocks of high leverage too small;
-    with few blocks the form errs on the large side, by a quarter for 300 blocks of white
-    residuals and 52 parameters.
+    [2]_. Residuals of a filtered log are colored, and too small in blocks of high leverage; with
+    few blocks the covariance is too large, by a quarter for 300 blocks of white residuals and 52
+    parameters.
 
     The weights of the joints have shape (n,); ``A = inverse inverse^T``, so the inverse is that of
     the triangular factor of the weighted regressor. The result has shape (b, b).
@@ -104,13 +104,13 @@ def block_sandwich(
         solved = np.linalg.solve(inner, r)
         scores = (transposed @ solved if small else solved)[:, :, 0]
         meat += scores.T @ scores
-    return np.asarray(inverse @ meat @ inverse.T / share_in_blocks(problem, block))
+    return np.asarray(inverse @ meat @ inverse.T / compute_block_share(problem, block))
 
 
 def row_blocks(
     problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
 ) -> Iterator[tuple[Float, Float]]:
-    """Yield the blocks of one joint after the other; those with fewer rows than others end with 0.
+    """Yield the blocks joint by joint; blocks with fewer rows are padded with zeros.
 
     First come the rows Z of unit Gram matrix, shape (m, l, b), of m blocks of l rows: ``Z Z^T`` is
     the leverage; then the weighted residuals, shape (m, l, 1). The inverse is that of the
@@ -127,11 +127,11 @@ def row_blocks(
 
 
 def block_samples(problem: LinearProblem, block: float) -> Int2D:
-    """Return the samples of every block.
+    """Assign samples to blocks.
 
-    Where residuals repeat, a block is the same part of all periods: that is one error, not as many
-    as there are periods. Too few such blocks show no covariance: then, and where nothing repeats,
-    blocks follow one another, and samples left over at the end are dropped.
+    Where residuals repeat, a block is the same part of all periods, because their errors are equal.
+    If there are too few such blocks, or nothing repeats, blocks follow one another, and remaining
+    samples at the end are dropped.
 
     The indices have shape (m, l), with `PADDING_INDEX` where a block of this length [s] has fewer
     than l.
@@ -140,55 +140,55 @@ def block_samples(problem: LinearProblem, block: float) -> Int2D:
     if problem.repeats and problem.period is not None:
         count = int(problem.period / block)
         if count * problem.dof >= BLOCKS_PER_PARAMETER * problem.basis.rank:
-            which = same_phase(problem, count)
-            held = np.bincount(which, minlength=count)
+            which = assign_phases(problem, count)
+            counts = np.bincount(which, minlength=count)
             order = np.argsort(which, kind="stable")
-            place = np.arange(N) - np.repeat(np.cumsum(held) - held, held)
-            samples = np.full((count, held.max()), PADDING_INDEX)
+            place = np.arange(N) - np.repeat(np.cumsum(counts) - counts, counts)
+            samples = np.full((count, counts.max()), PADDING_INDEX)
             samples[which[order], place] = order
             return samples
     length = min(max(1, round(block / problem.dt)), N)
     return np.arange(N // length * length).reshape(-1, length)
 
 
-def same_phase(problem: LinearProblem, count: int) -> Int1D:
-    """Return which of so many equal parts of its period every sample is in, shape (N,), from 0."""
+def assign_phases(problem: LinearProblem, count: int) -> Int1D:
+    """Assign every sample to one of `count` equal parts of its period, from 0, shape (N,)."""
     assert problem.period is not None
     phase = np.arange(problem.samples) * problem.dt / problem.period % 1.0
     return np.minimum((phase * count).astype(np.intp), count - 1)
 
 
 def row_blocks_of(problem: LinearProblem, block: float) -> int:
-    """Return how many blocks of a length [s] the rows of a joint have, the same for every joint."""
+    """Count the blocks of a length [s] in the rows of a joint, equal for all joints."""
     return len(block_samples(problem, block))
 
 
-def share_in_blocks(problem: LinearProblem, block: float) -> float:
-    """Return the share of the samples that blocks of a length [s] hold, at most 1."""
+def compute_block_share(problem: LinearProblem, block: float) -> float:
+    """Compute the share of the samples in blocks of a length [s], at most 1."""
     return float((block_samples(problem, block) != PADDING_INDEX).sum() / problem.samples)
 
 
 MAX_BLOCKS_IN_MEMORY = 2000
-"""Blocks whose matrices, shape (b, b) each, are held at a time: long logs have very many."""
+"""Maximum number of blocks whose matrices, shape (b, b), are in memory at a time."""
 
 
 def block_variance(
     problem: LinearProblem, beta: Float1D, weights: Float1D, block: float
 ) -> tuple[Float1D, Float1D]:
-    r"""Return variances by the residuals and degrees of freedom by [1], both of shape (b,).
+    r"""Estimate variances by the residuals and degrees of freedom by [1], both of shape (b,).
 
     With the rows Z of unit Gram matrix and c the row of parameter k in R^-1, the variance is a sum
     of squares of normal variables with the covariance :math:`\Omega = \mathrm{diag}(d) - U U^T`,
     where :math:`U_B = Z_B^T M_B Z_B c`, :math:`d_B = |M_B Z_B c|^2` and M the root of
     :math:`(1 - H_B)^{-1}`; its degrees of freedom are :math:`(\mathrm{tr}\,\Omega)^2 / |\Omega|^2`.
-    The solution is beta, with weights of the joints, shape (n,), and blocks of a length [s]. What
-    random effects of the problem add is not in it.
+    The solution is beta, with weights of the joints, shape (n,), and blocks of a length [s]. Random
+    effects of the problem are not included.
     """
     _, R = reduce_rows(problem).solve(weights)
     inverse = np.linalg.inv(R)
     b = len(inverse)
     variance, trace, squares, outer = np.zeros(b), np.zeros(b), np.zeros(b), np.zeros((b, b, b))
-    for Z, r in _some_blocks(problem, beta, weights, inverse, block):
+    for Z, r in _iterate_blocks(problem, beta, weights, inverse, block):
         transposed = Z.transpose(0, 2, 1)
         small = Z.shape[1] < Z.shape[2]
         values, vectors = np.linalg.eigh(Z @ transposed if small else transposed @ Z)
@@ -205,14 +205,14 @@ def block_variance(
         per_parameter = U.transpose(2, 1, 0)
         outer += per_parameter @ per_parameter.transpose(0, 2, 1)
     squares += (outer**2).sum(axis=(1, 2))
-    share = 1.0 / share_in_blocks(problem, block)  # what the last, incomplete block lacks
+    share = 1.0 / compute_block_share(problem, block)  # for the last, incomplete block
     return share * variance, np.maximum(trace**2 / squares, 1.0)
 
 
-def _some_blocks(
+def _iterate_blocks(
     problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
 ) -> Iterator[tuple[Float, Float]]:
-    """Yield the blocks of every joint as `row_blocks`, some at a time."""
+    """Yield the blocks of every joint as `row_blocks`, a part at a time."""
     for Z, r in row_blocks(problem, beta, weights, inverse, block):
         for first in range(0, len(Z), MAX_BLOCKS_IN_MEMORY):
             part = slice(first, first + MAX_BLOCKS_IN_MEMORY)
@@ -220,21 +220,21 @@ def _some_blocks(
 
 
 MIN_BLOCK_LENGTH = 0.2
-"""Length of the blocks of a covariance where residuals are not correlated for long [s]."""
+"""Minimum length of the blocks of a covariance [s]."""
 
 BLOCK_LENGTH_RATIO = 2.0
 """Length of a block over the correlation time of the residuals.
 
-Of exponentially correlated residuals such blocks see three quarters of the variance. Longer ones
-are too few, and their covariance scatters.
+For exponentially correlated residuals such blocks give three quarters of the variance. Longer
+blocks are too few, and their covariance scatters.
 """
 
 MIN_BLOCKS = 20
-"""Blocks of every joint that a log, or a period of it, is cut into, at least."""
+"""Minimum number of blocks per joint in a log, or in a period of it."""
 
 
 def autocorrelation(x: Float2D) -> Float2D:
-    """Return the autocorrelation of every column of x (N, n) at all lags, shape (N, n)."""
+    """Compute the autocorrelation of every column of x (N, n) at all lags, shape (N, n)."""
     centered = x - x.mean(axis=0)
     power = np.abs(np.fft.rfft(centered, 2 * len(x), axis=0)) ** 2
     covariance = np.fft.irfft(power, axis=0)[: len(x)]
@@ -242,7 +242,7 @@ def autocorrelation(x: Float2D) -> Float2D:
 
 
 def effective_rows(rho: Float2D) -> Float1D:
-    """Return how many independent rows autocorrelated ones are worth, at most all, shape (n,).
+    """Compute the equivalent number of independent rows, at most all, shape (n,).
 
     The autocorrelations rho, shape (N, n), begin at lag 0.
     """
@@ -254,9 +254,9 @@ def effective_rows(rho: Float2D) -> Float1D:
 
 
 def block_length(residual: Float2D, dt: float, period: float | None = None) -> float:
-    """Return how long the blocks of a covariance are to be for residuals (N, n), `dt` apart [s].
+    """Compute the length of covariance blocks for residuals (N, n), `dt` apart [s].
 
-    That of the joint whose residuals are correlated longest; `period` [s] if they repeat.
+    The joint with the longest correlation decides; `period` [s] if residuals repeat.
     """
     N = len(residual)
     correlated = dt * N / float(effective_rows(autocorrelation(residual)).min())
@@ -265,5 +265,5 @@ def block_length(residual: Float2D, dt: float, period: float | None = None) -> f
 
 
 def block_of(estimate: Estimate) -> float:
-    """Return the length of the blocks of an estimate's covariance [s]."""
+    """Read the length of the blocks of an estimate's covariance [s]."""
     return estimate.block or MIN_BLOCK_LENGTH

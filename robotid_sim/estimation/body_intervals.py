@@ -1,13 +1,13 @@
-r"""Mass, center of mass and inertia of every link, as far as a log tells them.
+r"""Intervals of mass, center of mass and inertia of every link.
 
-Base parameters leave most of a single body open. The nominal model says the rest, as far as its
-bodies are right within a stated relative error. For small errors all parameters are Gaussian then,
-with the covariance
+Base parameters do not determine single bodies. The nominal model adds a prior: its bodies are
+correct within a stated relative error. For small errors all parameters are Gaussian, with the
+covariance
 
 .. math:: P = P_0 - P_0 B^T (B P_0 B^T + \Sigma)^{-1} B P_0,
 
 where :math:`P_0` is that of the nominal parameters, :math:`\Sigma` that of the estimate, and
-:math:`B` makes base parameters of all [1]_, eq. (2.25) f.
+:math:`B` maps full to base parameters [1]_, eq. (2.25) f.
 
 References
 ----------
@@ -28,24 +28,24 @@ from robotid_sim.model.perturb import DEFAULT_SCALE
 from robotid_sim.model.robot import Robot
 
 MAX_SHARE_OF_PRIOR = 0.5
-"""Standard deviation over that of the nominal model from which a log says too little of a body."""
+"""Maximum standard deviation over that of the nominal model of an identifiable quantity."""
 
 NORMAL_QUANTILE = 1.96
-"""Of 95 % intervals."""
+"""Quantile of 95 % intervals."""
 
 QUANTITIES = (
     ("mass", "kg"),
     *((f"center of mass {axis}", "m") for axis in "xyz"),
     *((f"inertia {axis}{axis} about it", "kg m^2") for axis in "xyz"),
 )
-"""Of every link, with units."""
+"""Quantities of every link, with units."""
 
 _TENSOR_INDICES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 
 
 @dataclass(frozen=True, slots=True)
 class BodyQuantity:
-    """A number of a link: what a log and the nominal model say of it together."""
+    """A quantity of a link, estimated from a log and the nominal model."""
 
     link: str
     name: str
@@ -56,9 +56,9 @@ class BodyQuantity:
     """Its standard deviation."""
     nominal: float
     identified: float
-    """Of the identified robot, which is one of those that have the estimated base parameters."""
+    """Value of the identified robot, one of those with the estimated base parameters."""
     identifiable: bool
-    """Whether the log tells it, and not the nominal model alone."""
+    """Whether it is identifiable from the log."""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -85,9 +85,9 @@ def estimate_bodies(
     identified : Robot
         A consistent robot for it.
     nominal : Robot
-        What the log leaves open.
+        Nominal model, the prior of the bodies.
     basis : BaseParameters
-        What is estimated.
+        Estimated base parameters.
     std : ndarray, shape (b,)
         Standard deviations that replace those of the covariance, such as of `Intervals`.
     scale : float
@@ -128,7 +128,7 @@ def estimate_bodies(
 
 
 def _prior(nominal: Robot, basis: BaseParameters, cov: Float2D, scale: float) -> Float2D:
-    """Return the covariance of the nominal parameters; those of joints are open, shape (p, p)."""
+    """Compute the covariance of the nominal parameters, wide for those of joints, shape (p, p)."""
     phi = nominal.parameters()
     size = np.maximum(np.abs(basis.project(phi)), np.sqrt(np.diag(cov)))
     open_std = np.maximum(np.abs(phi), ((basis.B != 0.0) * size[:, None]).max(axis=0))
@@ -147,7 +147,7 @@ def _prior(nominal: Robot, basis: BaseParameters, cov: Float2D, scale: float) ->
 
 
 def _slopes_of_phi(mass: float, com: Float1D, central: Float2D) -> Float2D:
-    """Return derivatives of a link's parameters by mass, COM and central tensor, shape (10, 10)."""
+    """Differentiate a link's parameters by mass, COM and central tensor, shape (10, 10)."""
     slopes = np.zeros((INERTIAL_COUNT, INERTIAL_COUNT))
     slopes[:, 0] = pack(1.0, com, np.zeros((3, 3)))
     for axis in range(3):  # the parameters are quadratic in the COM: differences are exact
@@ -162,7 +162,7 @@ def _slopes_of_phi(mass: float, com: Float1D, central: Float2D) -> Float2D:
 
 
 def _quantities(phi: Float1D) -> tuple[Float1D, Float2D]:
-    """Return the quantities of a link and their derivatives by its parameters, (7,), (7, 10)."""
+    """Compute the quantities of a link and their derivatives by its parameters, (7,), (7, 10)."""
     mass, com, central = unpack(phi)
     values = np.array([mass, *com, *np.diag(central)])
     rows = [0, 1, 2, 3, *(4 + k for k, (i, j) in enumerate(_TENSOR_INDICES) if i == j)]

@@ -2,8 +2,8 @@ r"""Full parameters of a physically consistent robot, as a cone program.
 
 In scaled variables x with :math:`\phi = \phi_0 + D x` around the nominal robot, every body has the
 linear matrix inequality :math:`J_k(\phi) \succeq \epsilon 1` on its pseudo-inertia [1]_, and
-friction and rotor parameters are not negative. Two questions are asked of it: the consistent robot
-nearest to the nominal with given base parameters, and the one that fits data best [2]_.
+friction and rotor parameters are not negative. It has two objectives: the consistent robot nearest
+to the nominal one with given base parameters, and the one that fits data best [2]_.
 
 References
 ----------
@@ -26,32 +26,32 @@ from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
 
 CONE_MARGIN = 3e-6
-"""Smallest eigenvalue of a body's pseudo-inertia, scaled to unit mass and size."""
+"""Minimum eigenvalue of a body's pseudo-inertia, scaled to unit mass and size."""
 
 SOLVER_TOLERANCE = 3e-7
-"""Added to the margin in the program, because the solver stops a little outside of its cones."""
+"""Addition to the margin in the program, because the solver stops slightly outside its cones."""
 
 TOTAL_MARGIN = (CONE_MARGIN + SOLVER_TOLERANCE) * np.eye(4)
 
 MIN_NOMINAL_EIGENVALUE = 1e-3
-"""Least eigenvalue of a nominal body's scaled pseudo-inertia in its divergence: the CAD of a thin
-part says that it is thin, not that nothing fastened to it may be thicker."""
+"""Minimum eigenvalue of a nominal body's scaled pseudo-inertia in the divergence: a link with thin
+CAD may carry thicker parts."""
 
 MAX_WEIGHT = 1e10
-"""Largest weight of the data over that of a parameter; more exhausts the digits of the solver."""
+"""Maximum weight of the data over that of a parameter, limited by the precision of the solver."""
 
 MIN_WEIGHT = 1e-8
-"""Weight of a divergence that is left out: the solver does not see it."""
+"""Weight below which a divergence is omitted."""
 
 SOLVER_TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 """Tolerances of the solver, tried in turn."""
 
 REGULARIZATION_SHIFTS = (1e-8, 1e-10)
-"""Shifts of its linear systems, tried in turn: that which saves most programs costs some digits."""
+"""Shifts of its linear systems, tried in turn: the most robust one costs some precision."""
 
 STEP_SHARES = (0.99, 0.9, 0.7)
-"""Shares of the way to the boundary of the cones that a step takes, tried in turn: shorter steps
-need more iterations, and get on where bodies are close to impossible."""
+"""Shares of the distance to the boundary of the cones per step, tried in turn: shorter steps need
+more iterations, and converge for bodies near the boundary."""
 
 _SOLVED_STATUSES = ("Solved", "AlmostSolved")
 _INFEASIBLE_STATUSES = ("PrimalInfeasible", "DualInfeasible")
@@ -61,7 +61,7 @@ class ConsistentProgram:
     """The consistent robots around a nominal one.
 
     Its variables have center and scale of the nominal robot; parameters that the basis does not
-    consider stay as they are.
+    consider are constant.
     """
 
     def __init__(self, nominal: Robot, basis: BaseParameters) -> None:
@@ -89,12 +89,12 @@ class ConsistentProgram:
         self.A, self.b, self.cones = self._constraints(range(dof))
 
     def exact(self, beta: Float1D) -> Float1D | None:
-        """Return the full parameters nearest to the nominal with base parameters `beta`.
+        """Find the full parameters nearest to the nominal ones with base parameters `beta`.
 
         None if no consistent robot has them, shape (b,); else of shape (14 n,).
         """
         offset = beta - self.basis.project(self.phi0)
-        size = np.linalg.norm(self.B, axis=1)  # by std, accurate data would ask for lost digits
+        size = np.linalg.norm(self.B, axis=1)  # weights by std would exceed the precision
         A = np.vstack([self.B / size[:, None], self.A])
         b = np.concatenate([offset / size, self.b])
         cones = [clarabel.ZeroConeT(len(beta)), *self.cones]
@@ -104,7 +104,7 @@ class ConsistentProgram:
     def nearest(
         self, beta: Float1D, R: Float2D, *, pull: float = 1e-6, divergence: float = 0.0
     ) -> Float1D | None:
-        r"""Return the consistent full parameters of least squared deviation from base parameters.
+        r"""Find the consistent full parameters of least squared deviation from base parameters.
 
         .. math:: \min_\phi |R (B\phi - \beta)|^2 + \lambda |D^{-1}(\phi - \phi_0)|^2
             + 2 \gamma \sum_k d(J_k(\phi), J_k(\phi_0)),
@@ -124,7 +124,7 @@ class ConsistentProgram:
         # As heavy as it should be beside the data; of exact data, which tell all, it would only
         # cost digits.
         divergence *= weight / size**2
-        # The log det of a divergence keeps its body within its cone.
+        # The log det of the divergence enforces the cone of the body.
         diverging = self._known if divergence > MIN_WEIGHT else []
         apart = [k for k in range(len(self._bodies)) if k not in diverging]
         bodies, bound, cones = self._constraints(apart)
@@ -184,7 +184,7 @@ class ConsistentProgram:
         phi = np.array(self.phi0)
         phi[self.free] += self.scale * x
         signed = self.free[self.signed]
-        phi[signed] = np.maximum(phi[signed], 0.0)  # the solver stops a rounding error outside
+        phi[signed] = np.maximum(phi[signed], 0.0)  # the solver may stop slightly outside
         return phi
 
 

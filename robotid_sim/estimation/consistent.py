@@ -1,6 +1,6 @@
-"""Robots that can exist: the best fit by one, and the one nearest to an estimate.
+"""Physically consistent robots: the best fit, and the one nearest to an estimate.
 
-Robots drawn from what an estimate leaves open, for simulations that have to hold for all.
+Posterior samples of robots, for simulations that must be valid for all of them.
 """
 
 import time
@@ -15,7 +15,7 @@ from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import PROBLEM_REMEDY, WeightedLeastSquares
-from robotid_sim.estimation.problem import Estimator, LinearProblem, robot_part
+from robotid_sim.estimation.problem import Estimator, LinearProblem, get_robot_basis
 from robotid_sim.estimation.reduction import reduce_rows, triangular_factor
 from robotid_sim.model.perturb import DEFAULT_SCALE, perturb
 from robotid_sim.model.robot import Robot
@@ -26,19 +26,19 @@ from robotid_sim.representation import public_value
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consistent(Estimator):
-    r"""Weighted least squares over robots that can exist: one 4 x 4 cone a link, friction >= 0.
+    r"""Weighted least squares over physically consistent robots.
 
     .. math:: \min_\phi \sum_j |y_j - W_j B \phi|^2 / \hat\sigma_j^2
         + \lambda |D^{-1} (\phi - \phi_0)|^2 + 2 \gamma \sum_k d(J_k, J_{k,0})
         \quad \text{s.t.} \quad J_k(\phi) \succeq \epsilon 1, \; F_v, F_c, I_a \ge 0 .
 
     The noise comes from unconstrained weighted least squares, and the objective is centered on its
-    solution. What the data leave open the log-det divergence d from the nominal bodies decides
-    [2]_: without it the best robot may have links of hundreds of kilograms beside ones of grams. A
-    link without a nominal mass has no divergence, and only a small pull toward the nominal robot.
-    Where constraints bind the estimate is biased, so that its covariance is given by the
-    unconstrained fit only as a guide. Further columns of the problem, see `extended`, are fitted
-    without constraints beside the robot.
+    solution. The log-det divergence d from the nominal bodies resolves what the data do not
+    determine [2]_: without it the best robot may have links of hundreds of kilograms and of grams.
+    A link without a nominal mass has no divergence, and only a small pull toward the nominal robot.
+    Where constraints are active the estimate is biased, and its covariance, that of the
+    unconstrained fit, is approximate. Further columns of the problem, see `extend_problem`, are
+    fitted without constraints.
 
     References
     ----------
@@ -75,12 +75,12 @@ class Consistent(Estimator):
     def __post_init__(self) -> None:
         if not (self.pull > 0.0 and self.divergence >= 0.0):
             raise OptionError("the pull must be positive, the divergence not negative")
-        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks these two
+        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks both
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the consistent estimate, with full parameters; `rng` is not used."""
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
-        basis = robot_part(problem)
+        basis = get_robot_basis(problem)
         began = time.perf_counter()
         free = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
         free = replace(free, estimator="consistent", options=asdict(self), unbiased=False)
@@ -91,9 +91,9 @@ class Consistent(Estimator):
         assert problem.nominal is not None
         b = basis.rank
         program = ConsistentProgram(problem.nominal, basis)
-        rows, others = R, R.shape[1] - b
-        if others:  # the factor for the robot alone, whatever the others are
-            rows = triangular_factor(np.hstack([R[:, b:], R[:, :b]]))[others:, others:]
+        rows, has_further = R, R.shape[1] - b
+        if has_further:  # the factor for the robot alone
+            rows = triangular_factor(np.hstack([R[:, b:], R[:, :b]]))[has_further:, has_further:]
         phi = program.nearest(beta[:b], rows, pull=self.pull, divergence=self.divergence)
         if phi is None:
             message = "the cone program found no consistent robot; check log and friction model"
@@ -126,11 +126,11 @@ class ConsistentRobot:
 def make_consistent(
     beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters
 ) -> ConsistentRobot:
-    """Return the consistent robot nearest to `nominal` with base parameters `beta`.
+    """Find the consistent robot nearest to `nominal` with base parameters `beta`.
 
-    Base parameters leave most of the full parameters open; the nominal robot resolves them. If no
+    Base parameters do not determine all full parameters; the nominal robot resolves them. If no
     consistent robot has exactly these base parameters, the one of least deviation is taken,
-    weighted by their covariance, and the message says so.
+    weighted by their covariance, and `message` states it.
 
     Parameters
     ----------
@@ -139,13 +139,13 @@ def make_consistent(
     cov : ndarray, shape (b, b)
         Their covariance.
     nominal : Robot
-        What resolves the rest.
+        Resolves the undetermined parameters.
     basis : BaseParameters
-        What `beta` means.
+        Base parameters in `beta`.
 
     Returns
     -------
-    lift : Lift
+    robot : ConsistentRobot
         The robot, whether it has these base parameters, and a message.
 
     Raises
@@ -167,16 +167,16 @@ def make_consistent(
     >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
     >>> estimate = rid.WeightedLeastSquares().fit(problem)
-    >>> identified = rid.lift(estimate.beta, estimate.cov, nominal, basis).robot
+    >>> identified = rid.make_consistent(estimate.beta, estimate.cov, nominal, basis).robot
     >>> identified.joint_names
     ('joint_1', 'joint_2')
     """
-    basis.project(nominal.parameters())  # refuses a robot with another number of joints
+    basis.project(nominal.parameters())  # checks the number of joints
     beta = readonly(beta, shape=(basis.rank,), name="beta")
     cov = readonly(cov, shape=(basis.rank, basis.rank), name="cov")
     if (np.diag(cov) < 0.0).any():
         name = basis.names[int(np.argmin(np.diag(cov)))]
-        raise ShapeError(f"cov is no covariance: the variance of {name} is negative")
+        raise ShapeError(f"'cov' is not a covariance: the variance of {name} is negative")
     program = ConsistentProgram(nominal, basis)
     std = np.sqrt(np.diag(cov))
     phi = program.exact(beta)
@@ -186,8 +186,8 @@ def make_consistent(
             whitening = np.linalg.inv(np.linalg.cholesky(cov))
         except np.linalg.LinAlgError as error:
             raise InconsistentInertiaError(
-                "no robot can have exactly the estimated base parameters, and their covariance is "
-                "singular, so that none is known to be near"
+                "no robot has exactly the estimated base parameters; their singular covariance "
+                "defines no nearest one; record a longer log"
             ) from error
         phi = program.nearest(beta, whitening)
     if phi is None:
@@ -215,21 +215,21 @@ def draw_robots(
     spread: float = DEFAULT_SCALE,
     progress: Progress = silent,
 ) -> list[Robot]:
-    r"""Draw consistent robots from the posterior of an estimate and of a nominal model.
+    r"""Sample consistent robots from the posterior of an estimate and a nominal model.
 
-    Randomize, then optimize [1]_: every draw is the consistent robot of
+    Randomize, then optimize [1]_: every sample is the consistent robot of
 
     .. math:: \min_\phi |\Sigma^{-1/2} (B\phi - \tilde\beta)|^2
         + 2 \gamma \sum_k d(J_k, \tilde J_k), \qquad \tilde\beta \sim N(\hat\beta, \Sigma),
 
-    with bodies :math:`\tilde J` of the nominal model that are wrong at random, see `perturb`. For a
-    linear model with Gaussian errors and prior these are exact draws; here they differ in what the
-    torques do not show, which the prior decides, and agree in the base parameters as far as the
-    log showed them. The covariance is that of the estimate: what the model lacks widens it.
+    with randomly perturbed bodies :math:`\tilde J` of the nominal model, see `perturb`. For a
+    linear model with Gaussian errors and prior these are exact samples; they differ in parameters
+    that are not identifiable, which follow the prior, and agree in the base parameters within their
+    covariance, which includes unmodeled torque.
 
     The nominal's masses, centers of mass and inertia may be wrong by the relative error `spread`.
-    Raises `OptionError` if no robot is asked for, and `InconsistentInertiaError` if the estimate
-    failed or no robot can exist near one of the draws.
+    Raises `OptionError` if `count` is less than 1, and `InconsistentInertiaError` if the estimate
+    failed or no consistent robot is near one of the samples.
 
     References
     ----------
@@ -238,21 +238,21 @@ def draw_robots(
        36(4), doi:10.1137/140964023.
     """
     if count < 1:
-        raise OptionError(f"draws are counted from 1, got {count}")
+        raise OptionError(f"the number of samples must be at least 1, got {count}")
     if not estimate.success or estimate.cov is None:
-        raise InconsistentInertiaError(f"no robots can be drawn: {estimate.message}")
+        raise InconsistentInertiaError(f"no robots can be sampled: {estimate.message}")
     root = np.linalg.cholesky(estimate.cov)
     weight, divergence = np.linalg.inv(root), Consistent().divergence
     robots = []
     for k in range(count):
         progress("draw", k / count)
         center = perturb(nominal, rng, scale=spread)
-        wanted = estimate.beta + root @ rng.standard_normal(len(estimate.beta))
-        phi = ConsistentProgram(center, basis).nearest(wanted, weight, divergence=divergence)
+        sample = estimate.beta + root @ rng.standard_normal(len(estimate.beta))
+        phi = ConsistentProgram(center, basis).nearest(sample, weight, divergence=divergence)
         if phi is None:
             raise InconsistentInertiaError(
-                f"no consistent robot was found for draw {k + 1} of {count}; the estimate is too "
-                "far from any rigid body, check the log and the friction model"
+                f"no physically consistent robot is near sample {k + 1} of {count}; check the log "
+                f"and the friction model"
             )
         robots.append(nominal.with_parameters(phi, formal=True).repair())
     progress("draw", 1.0)

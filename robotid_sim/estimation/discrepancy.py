@@ -1,16 +1,16 @@
-r"""What a model lacks, as random functions of the state of every joint beside its parameters.
+r"""Unmodeled torque as random functions of the state of every joint.
 
-Residuals that are the same function of velocity, position, load or time are no noise, however small
-they look beside it: they move the parameters together. Here the torque of joint j is
+Residuals that are a function of velocity, position, load or time are not noise, even if they are
+smaller than it: they bias the parameters. Here the torque of joint j is
 
 .. math:: y_j = W_j \beta + \sum_f \Phi_{jf} u_{jf} + e_j, \qquad u_{jf} \sim N(0, \theta_{jf} K_f)
 
-with piecewise linear functions of one quantity f of the joint, low-passed like the rows, of values
-that are independent but for a level that those of the two directions share. Their variances are
-chosen by restricted likelihood: most are zero, all of them where the model is right. The rows are
-then weighed by the inverse root of their covariance [1]_, joint by joint, so that every estimator
-leaves out what the functions may explain; and what of them is left in the parameters widens the
-intervals, for the functions are the nearest to the truth that the data show [2]_.
+with piecewise linear functions of one quantity f of the joint, low-passed like the rows, of
+independent values, except for a level that the two directions share. Their variances are chosen by
+restricted likelihood: most are zero, all of them where the model is right. The rows are then
+weighed by the inverse root of their covariance [1]_, joint by joint, so that every estimator
+ignores what the functions may explain; their remaining effect on the parameters widens the
+intervals, because the functions are the best available model of the truth [2]_.
 
 References
 ----------
@@ -30,7 +30,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.hold_out import MIN_GAIN_OVER_ERROR_TESTED, blocks_of, worth
+from robotid_sim.estimation.hold_out import MIN_GAIN_OVER_ERROR_TESTED, assign_blocks, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
 from robotid_sim.estimation.problem import LinearProblem, map_rows, rows_of
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
@@ -45,16 +45,16 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
 FRICTION_SYMBOLS = ("Fv", "Fc", "Fo")
-"""Parameters of a joint's own friction."""
+"""Friction parameters of a joint."""
 
 MIN_TORQUE_RATIO = 0.02
-"""Least torque of a function over the noise of its rows that is worth a word."""
+"""Minimum torque of a function over the noise of its rows that is reported."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Discrepancy:
-    """What the model of a fit lacks; nothing if there are no `unmodeled`."""
+    """Unmodeled torque of a fit; empty if there are no `unmodeled`."""
 
     unmodeled: tuple[UnmodeledFunction, ...]
     columns: Float2D
@@ -64,10 +64,10 @@ class Discrepancy:
     functions: tuple[RandomFunction, ...] = ()
     """The function of every one of the `unmodeled`; their columns are the last ones."""
     repeats: bool = False
-    """Whether what is left beside the functions repeats with the period, as torque ripple does."""
+    """Whether the residual of the functions repeats with the period, as torque ripple does."""
     left_out: "Discrepancy | None" = None
-    """Functions of joints that explain the log but predict no blocks of it: the fit does not allow
-    for them, its intervals and bands do."""
+    """Functions that explain the log but do not predict held-out blocks: the fit ignores them, its
+    intervals and bands account for them."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, None), "columns")  # rows of a fit share them
@@ -81,7 +81,7 @@ class Discrepancy:
 
     @property
     def whole(self) -> Self:
-        """The same with the functions that are left out beside those of the fit."""
+        """The discrepancy with the unpredicted functions added to those of the fit."""
         left_out = self.left_out
         if left_out is None:
             return self
@@ -94,7 +94,7 @@ class Discrepancy:
         )
 
     def part(self, which: Sequence[bool]) -> Self:
-        """Return some of the functions, without columns of gains, repeats and what is left out."""
+        """Select some of the functions, without columns of gains, repeats and unpredicted ones."""
         chosen = [k for k, is_in in enumerate(which) if is_in]
         return replace(
             self,
@@ -109,56 +109,56 @@ class Discrepancy:
 
     @property
     def notable(self) -> tuple[UnmodeledFunction, ...]:
-        """The lacks that are worth a word: by joint, the most obvious first, then by their size."""
-        joints = list(dict.fromkeys(lack.joint for lack in self.unmodeled))
-        large = [lack for lack in self.unmodeled if lack.over_noise >= MIN_TORQUE_RATIO]
+        """The reported functions, by joint in order of significance, then by size."""
+        joints = list(dict.fromkeys(function.joint for function in self.unmodeled))
+        large = [function for function in self.unmodeled if function.over_noise >= MIN_TORQUE_RATIO]
         return tuple(sorted(large, key=lambda k: (joints.index(k.joint), -k.over_noise)))
 
 
 def add_function_values(
     discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D, motion: Motion, model: Robot
 ) -> Discrepancy:
-    r"""Add the values of its functions to a discrepancy, as far as they predict.
+    r"""Add the values of predictive functions to a discrepancy.
 
     With the weighing columns :math:`C` of a joint, its residuals :math:`r`, both over the noise,
     and the root :math:`R` of the covariance of the values, :math:`\hat u = R (1 + C^T C)^{-1} C^T
-    r`, of the functions that another motion has too: two that cancel along this one would not along
-    another. Those that are weaker than what passes with time have no values: drift looks like many
-    things. Nor have those of a joint whose torque they do not predict along the motion as
-    predictions see it, without the block of time that speaks most for them; nor, unless they
-    predict it beyond doubt, those that are what parameters may be that joints share, and weaker
-    than what another joint lacks and none predicts.
+    r`, of the functions that are valid for other motions: two that cancel along this one would not
+    along another. Functions that are weaker than functions of time have no values: drift resembles
+    many causes. Nor have those of a joint whose torque they do not predict along the motion of
+    predictions, without the block of the largest gain; nor, unless they predict it with certainty,
+    those that shared parameters may represent, if they are weaker than an unpredicted function of a
+    different joint.
 
-    The problem has the plain rows, which do not allow for the discrepancy. The motion is made from
-    positions alone, as for predictions; its rows should be finer than those of the problem, which
-    say little of a reversal. The model has the base parameters beta and all terms.
+    The problem has the regressor rows without the discrepancy. The motion is made from positions
+    alone, as for predictions; its rows should be finer than those of the problem, which hardly
+    resolve a reversal. The model has the base parameters beta and all terms.
     """
-    lacks, noise = discrepancy.unmodeled, discrepancy.noise_std
+    functions, noise = discrepancy.unmodeled, discrepancy.noise_std
     residual = problem.unstack_rows(problem.y - problem.W @ beta) / noise
     drift = dict.fromkeys(problem.joint_names, 0.0)
-    for lack in lacks:
-        if not QUANTITIES[lack.quantity].stays:
-            drift[lack.joint] = max(drift[lack.joint], lack.torque)
+    for function in functions:
+        if not QUANTITIES[function.quantity].lasting:
+            drift[function.joint] = max(drift[function.joint], function.torque)
     valued = {}
     for j, joint in enumerate(problem.joint_names):
         which = [
             k
-            for k, lack in enumerate(lacks)
-            if lack.joint == joint
-            and QUANTITIES[lack.quantity].stays
-            and lack.torque > drift[joint]
+            for k, function in enumerate(functions)
+            if function.joint == joint
+            and QUANTITIES[function.quantity].lasting
+            and function.torque > drift[joint]
         ]
         if not which:
             continue
-        parts = [_part(problem, discrepancy, k) for k in which]
-        C = np.hstack([part.beside for part in parts]) / noise[j]
+        parts = [_split_columns(problem, discrepancy, k) for k in which]
+        C = np.hstack([part.unexplained for part in parts]) / noise[j]
         u = np.linalg.solve(np.eye(C.shape[1]) + C.T @ C, C.T @ residual[:, j])
         for k, part in zip(which, parts, strict=True):
             knots, mean, root = discrepancy.functions[k]
             effects, u = u[: len(knots)], u[len(knots) :]
             values = root @ effects
-            valued[lacks[k]] = replace(
-                lacks[k],
+            valued[functions[k]] = replace(
+                functions[k],
                 knots=tuple(knots),
                 values=tuple(values - mean @ values),  # the functions of the knots add up to one
                 friction=tuple((part.friction @ effects).tolist()),
@@ -168,24 +168,29 @@ def add_function_values(
         name for name, gain in gains.items() if worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > 0.0
     }
     unpredicted = max(
-        (k.over_noise for k in lacks if QUANTITIES[k.quantity].stays and k.joint not in predictive),
+        (
+            k.over_noise
+            for k in functions
+            if QUANTITIES[k.quantity].lasting and k.joint not in predictive
+        ),
         default=0.0,
     )
-    small = {k.joint for k in valued if QUANTITIES[k.quantity].pulls and k.over_noise < unpredicted}
+    small = {
+        k.joint for k in valued if QUANTITIES[k.quantity].shared and k.over_noise < unpredicted
+    }
     predictive -= {name for name in small if worth(gains[name]) <= 0.0}
-    added = [valued.get(k, k) if k.joint in predictive else k for k in lacks]
+    added = [valued.get(k, k) if k.joint in predictive else k for k in functions]
     return replace(discrepancy, unmodeled=tuple(added))
 
 
 def remove_unpredictive(
     discrepancy: Discrepancy, problem: LinearProblem, motion: Motion, nominal: Robot
 ) -> Discrepancy:
-    """Leave out of a discrepancy what pulls the parameters and is not predicted beside them.
+    """Remove shared functions that do not predict held-out blocks from a discrepancy.
 
-    The problem has the plain rows; the motion is made from positions alone, as for
-    `add_function_values`;
-    the nominal completes the base parameters. Intervals allow for all, the fit for what is
-    predicted.
+    The problem has the regressor rows; the motion is computed from positions alone, as for
+    `add_function_values`; the nominal completes the base parameters. Intervals account for all, the
+    fit for predicted functions.
     """
     while True:
         estimate = WeightedLeastSquares().fit(weigh_discrepancy(problem, discrepancy))
@@ -193,8 +198,10 @@ def remove_unpredictive(
             return discrepancy
         phi = problem.basis.complete(estimate.beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
-        lacks = add_function_values(discrepancy, problem, estimate.beta, motion, model).unmodeled
-        stay = [bool(k.values) or not QUANTITIES[k.quantity].pulls for k in lacks]
+        found_functions = add_function_values(
+            discrepancy, problem, estimate.beta, motion, model
+        ).unmodeled
+        stay = [bool(k.values) or not QUANTITIES[k.quantity].shared for k in found_functions]
         if all(stay):
             return discrepancy
         columns = discrepancy.columns
@@ -210,37 +217,37 @@ def remove_unpredictive(
 
 
 def _gains_by_block(
-    lacks: Sequence[UnmodeledFunction], motion: Motion, model: Robot
+    functions: Sequence[UnmodeledFunction], motion: Motion, model: Robot
 ) -> Mapping[str, Float1D]:
-    """Return how much of the squared residuals of a model functions explain, by joint and block."""
-    if not lacks:
+    """Compute the squared residuals that functions explain, by joint and block."""
+    if not functions:
         return {}
     torque = motion.tau - joint_torque(model, motion.q, motion.dq, motion.ddq)
     residual = rows_of(motion, torque)
-    added = rows_of(motion, compute_unmodeled_torque(lacks, motion, model))
-    block = blocks_of(motion.row_times, motion.repeats)
-    fall = residual**2 - (residual - added) ** 2
-    gains = np.array([fall[block == k].sum(axis=0) for k in np.unique(block)])
+    added = rows_of(motion, compute_unmodeled_torque(functions, motion, model))
+    block = assign_blocks(motion.row_times, motion.repeats)
+    reduction = residual**2 - (residual - added) ** 2
+    gains = np.array([reduction[block == k].sum(axis=0) for k in np.unique(block)])
     return dict(zip(model.joint_names, gains.T, strict=True))
 
 
 def weigh_discrepancy(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProblem:
-    r"""Return the problem with rows weighed by the inverse root of their covariance.
+    r"""Weigh the rows of a problem by the inverse root of their covariance.
 
     With the functions :math:`\Phi D^{1/2} / \sigma = Q \Lambda^{1/2} V^T` of a joint,
     :math:`(1 + \Phi D \Phi^T / \sigma^2)^{-1/2} = 1 - Q (1 - (1 + \Lambda)^{-1/2}) Q^T`.
 
-    Random effects of the discrepancy come before those of the plain problem.
+    Random effects of the discrepancy come before those of the problem.
     """
     random = [discrepancy.whole.columns, problem.random]
-    known = [part for part in random if part is not None and part.size]
-    if not known:
+    effects = [part for part in random if part is not None and part.size]
+    if not effects:
         return replace(problem, repeats=True) if discrepancy.repeats else problem
-    whole = replace(problem, random=np.hstack(known), repeats=discrepancy.repeats)
+    whole = replace(problem, random=np.hstack(effects), repeats=discrepancy.repeats)
     columns = np.array(problem.unstack_rows(discrepancy.columns))
-    for k, (lack, span) in enumerate(zip(discrepancy.unmodeled, discrepancy.spans, strict=True)):
-        j = problem.joint_names.index(lack.joint)
-        columns[:, j, span] = _part(problem, discrepancy, k).beside
+    for k, (f, span) in enumerate(zip(discrepancy.unmodeled, discrepancy.spans, strict=True)):
+        j = problem.joint_names.index(f.joint)
+        columns[:, j, span] = _split_columns(problem, discrepancy, k).unexplained
     columns /= discrepancy.noise_std[:, None]
     return map_rows(whole, partial(whiten_by_columns, columns=columns))
 
@@ -248,16 +255,16 @@ def weigh_discrepancy(problem: LinearProblem, discrepancy: Discrepancy) -> Linea
 class _Part(NamedTuple):
     """The columns of one function in the rows of its joint, in two parts."""
 
-    beside: Float2D
-    """What the friction of the joint cannot explain [N m], shape (N, k)."""
+    unexplained: Float2D
+    """Part that the friction of the joint does not explain [N m], shape (N, k)."""
     friction: Float2D
-    """What it can, in units of Fv, Fc, Fo, shape (3, k)."""
+    """Part that it explains, in units of Fv, Fc, Fo, shape (3, k)."""
 
 
-def _part(problem: LinearProblem, discrepancy: Discrepancy, k: int) -> _Part:
-    """Return the parts of the columns of function number k."""
-    lack, names = discrepancy.unmodeled[k], problem.basis.names
-    j = problem.joint_names.index(lack.joint)
+def _split_columns(problem: LinearProblem, discrepancy: Discrepancy, k: int) -> _Part:
+    """Split the columns of function k."""
+    function, names = discrepancy.unmodeled[k], problem.basis.names
+    j = problem.joint_names.index(function.joint)
     columns = problem.unstack_rows(discrepancy.columns[:, discrepancy.spans[k]])[:, j]
     symbols = [f"{symbol}{j + 1}" for symbol in FRICTION_SYMBOLS]
     shown = [s for s in symbols if s in names]
@@ -269,26 +276,26 @@ def _part(problem: LinearProblem, discrepancy: Discrepancy, k: int) -> _Part:
 
 
 def whiten_by_columns(rows: Float, columns: Float) -> Float:
-    """Return rows times the inverse root of ``1 + columns columns^T``, joint by joint.
+    """Multiply rows by the inverse root of ``1 + columns columns^T``, joint by joint.
 
     Rows have shape (N, n, m), columns (N, n, k): one standard deviation of every random effect over
     the noise.
     """
     result = rows.copy()
     for j in range(rows.shape[1]):
-        own = columns[:, j, np.abs(columns[:, j]).max(axis=0, initial=0.0) > 0.0]
-        if own.shape[1]:
-            Q, s, _ = np.linalg.svd(own, full_matrices=False)
+        weighted = columns[:, j, np.abs(columns[:, j]).max(axis=0, initial=0.0) > 0.0]
+        if weighted.shape[1]:
+            Q, s, _ = np.linalg.svd(weighted, full_matrices=False)
             result[:, j] -= (Q * (1.0 - 1.0 / np.sqrt(1.0 + s**2))) @ (Q.T @ rows[:, j])
     return result
 
 
 def compute_widening(problem: LinearProblem, plain: LinearProblem, noise_std: Float1D) -> Float1D:
-    """Return how much wider the intervals are than noise alone makes them, shape (b,).
+    """Compute the factor by which unmodeled torque widens the intervals, shape (b,).
 
-    The problem allows for what the model lacks, `plain` has the same rows without that; the noise
-    is that of the rows in the fit [N m or N]. Raises `numpy.linalg.LinAlgError` if the motion does
-    not determine all parameters.
+    The problem accounts for unmodeled torque, `plain` has the same rows without it; the noise is
+    that of the rows in the fit [N m or N]. Raises `numpy.linalg.LinAlgError` if the motion does not
+    determine all parameters.
     """
     weights = 1.0 / noise_std
     alone = np.sqrt(np.diag(cramer_rao(plain, noise_std)))

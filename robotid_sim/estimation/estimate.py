@@ -1,4 +1,4 @@
-"""What an estimator returns, and its file form."""
+"""The result of an estimator, and its file form."""
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -11,18 +11,26 @@ from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.files import read_json, write_json
 from robotid_sim.frames import data_frame
+from robotid_sim.renamed import (
+    RENAMED_ESTIMATE_KEYS,
+    RENAMED_KINDS,
+    old_members,
+    upgrade_keys,
+    upgrade_word,
+)
 from robotid_sim.representation import public_value
 
 if TYPE_CHECKING:
     import pandas
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Since 2 keys are those of the glossary; see `upgrade_estimate`."""
 
 NONNEGATIVE_SYMBOLS = ("Fv", "Fc", "Ia")
 """Joint parameters that are not negative."""
 
 MAX_VARIANCE = 1e100
-"""Variance that no parameter has; larger ones overflow where they are multiplied."""
+"""Maximum variance of a parameter; larger ones overflow in products."""
 
 BOUND_TOLERANCE = 0.01
 """Standard deviations from zero within which a parameter is at its bound."""
@@ -32,6 +40,7 @@ _REQUIRED_FIELDS = ("estimator", *_TEXT_FIELDS)
 _ARRAY_FIELDS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weights", "dof")
 
 
+@old_members(at_bound="is_at_bound")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
@@ -53,7 +62,7 @@ class Estimate:
     """
 
     TABLED: ClassVar = ("std",)
-    """Properties that a notebook shows beside the parameters."""
+    """Properties that a notebook shows in addition to the parameters."""
 
     estimator: str
     beta: Float1D
@@ -66,7 +75,7 @@ class Estimate:
     noise_std: Float1D
     """Estimated standard deviation of the rows of every joint [N m], shape (n,)."""
     phi: Float1D | None = None
-    """Full parameters, where the estimator finds them, shape (14 n,)."""
+    """Full parameters, if the estimator determines them, shape (14 n,)."""
     cov: Float2D | None = None
     """Covariance of `beta` for colored residuals (block sandwich), shape (b, b)."""
     cov_white: Float2D | None = None
@@ -83,18 +92,18 @@ class Estimate:
     message: str = ""
     criterion: str = "squares"
     """What was minimized: ``squares``, ``absolute``, ``huber`` or ``student`` residuals, or
-    ``restricted`` squares, of some rows or beside what was known before."""
+    ``restricted`` squares, of some rows or with a prior."""
     criterion_over_optimum: float | None = None
-    """Its value over its minimum, for estimators that search; None for those that solve."""
+    """Value of the criterion over its minimum, for searches; None for closed forms."""
     weights: Float1D | None = None
     """Weights of the joints in the criterion, shape (n,); None for `noise_std` inverted."""
     dof: Float1D | None = None
     """Degrees of freedom of `cov`, where it is not that of a fit of the rows, shape (b,)."""
     unbiased: bool = True
-    """Whether the error is that of the noise alone, as the covariance says."""
+    """Whether the covariance describes the whole error."""
     pseudo: Float1D | None = None
-    """Torques of the rows whose weighted least-squares fit this is, where they are not those of the
-    problem, shape (N n,); not in files."""
+    """Torques whose weighted least-squares fit this is, if they are not those of the problem, shape
+    (N n,); not in files."""
     options: dict[str, Any] = field(default_factory=dict)
     """Hyper-parameters of the estimator."""
 
@@ -116,7 +125,7 @@ class Estimate:
 
     @property
     def is_at_bound(self) -> Bool1D:
-        """Whether a parameter that cannot be negative ended at zero, shape (b,)."""
+        """Whether a non-negative parameter is at zero, shape (b,)."""
         if self.phi is None:
             return np.zeros(len(self.names), dtype=bool)
         signed = [name[:2] in NONNEGATIVE_SYMBOLS and name[2:].isdecimal() for name in self.names]
@@ -146,13 +155,23 @@ def save_estimates(estimates: list[Estimate], path: str | Path, **context: Any) 
     write_json(path, "estimate", SCHEMA_VERSION, content)
 
 
+def upgrade_estimate(content: dict[str, Any]) -> dict[str, Any]:
+    """Replace old keys of an estimate file, and old kinds of its terms, by the new ones."""
+    upgraded = upgrade_keys(content, RENAMED_ESTIMATE_KEYS)
+    terms = upgraded.get("terms")
+    for term in terms if isinstance(terms, list) else ():
+        if isinstance(term, dict) and "kind" in term:
+            term["kind"] = upgrade_word(str(term["kind"]), RENAMED_KINDS)
+    return upgraded
+
+
 def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     """Read estimates and their context; the inverse of `save_estimates`.
 
-    Raises `FileFormatError` if the file is missing, incomplete, of another kind or of a newer
+    Raises `FileFormatError` if the file is missing, incomplete, of a different kind or of a newer
     schema.
     """
-    content = read_json(path, "estimate", SCHEMA_VERSION)
+    content = read_json(path, "estimate", SCHEMA_VERSION, {1: upgrade_estimate})
     try:
         estimates = [_from_content(values) for values in content.pop("estimates")]
         EstimateContext.model_validate(content)
@@ -166,20 +185,20 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
 
 
 def load_chosen(path: str | Path) -> tuple[list[Estimate], Estimate, dict[str, Any]]:
-    """Read all estimates of a file, the chosen one, and what the file says beside them.
+    """Read all estimates of a file, the chosen one, and the further entries.
 
-    Raises `FileFormatError` as `load_estimates` does, or if the file names no chosen one.
+    Raises `FileFormatError` as `load_estimates` does, or if no estimate is chosen.
     """
     estimates, context = load_estimates(path)
     name = context.get("chosen")
     chosen = next((e for e in estimates if e.estimator == name), None)
     if chosen is None:
-        raise FileFormatError(f"{path} does not say which of its estimates was chosen")
+        raise FileFormatError(f"{path} has no chosen estimate; write it with 'chosen'")
     return estimates, chosen, context
 
 
 SLACK, ROUNDING = 1e-6, 1e-12
-"""Relative errors of a covariance: of its own entries, and of the largest one."""
+"""Relative tolerances of a covariance: of each entry, and of the largest one."""
 
 _STRICT_CONFIG = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 
@@ -193,11 +212,11 @@ _FIELDS: dict[str, Any] = {
     if slot.name not in (*_ARRAY_FIELDS, "pseudo")
 }
 EstimateScalars = create_model("EstimateScalars", __config__=_STRICT_CONFIG, **_FIELDS)
-"""What is no array in the JSON form of an estimate; what is left out has the default of there."""
+"""Scalars in the JSON form of an estimate; missing ones have the defaults of `Estimate`."""
 
 
 class EstimateContext(BaseModel):
-    """What a file may say beside its estimates, as far as it is read."""
+    """Further entries of a file of estimates that are read."""
 
     model_config = _STRICT_CONFIG
     chosen: str | None = None
@@ -211,24 +230,24 @@ class EstimateContext(BaseModel):
 
 
 def _require_covariance(cov: Float2D | None) -> None:
-    """Raise `ValueError` if a matrix can be no covariance."""
+    """Raise `ValueError` if a matrix is not a covariance."""
     if cov is None or cov.ndim != 2 or len(cov) != len(cov.T):
-        return  # told by the estimate
+        return  # the estimate reports it
     scale = np.sqrt(np.abs(np.diag(cov)))
     bound, rounding = np.outer(scale, scale), ROUNDING * scale.max(initial=0.0) ** 2
     if not (bound < MAX_VARIANCE).all() or (np.diag(cov) < -rounding).any():
-        raise ValueError("'cov' is no covariance: variances are finite and not negative")
+        raise ValueError("'cov' is not a covariance: variances must be finite and not negative")
     if (np.abs(cov) > (1.0 + SLACK) * bound + rounding).any():
-        raise ValueError("'cov' is no covariance: entries are larger than its variances allow")
+        raise ValueError("'cov' is not a covariance: entries exceed the bound by its variances")
     if (np.abs(cov - cov.T) > SLACK * bound + rounding).any():
-        raise ValueError("'cov' is no covariance: it is not symmetric")
+        raise ValueError("'cov' is not a covariance: it is not symmetric")
 
 
 def _from_content(values: dict[str, Any]) -> Estimate:
     EstimateScalars.model_validate(values)
     values = dict(values)
     for name in ("weights", "dof"):
-        values.setdefault(name, None)  # not in files of before
+        values.setdefault(name, None)  # missing from older files
     for name in _ARRAY_FIELDS:
         if values[name] is not None:
             values[name] = np.array(values[name], dtype=float)

@@ -13,7 +13,7 @@ from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation import filter_kernels
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import PROBLEM_REMEDY, WeightedLeastSquares
-from robotid_sim.estimation.output_error import likely_torque_noise
+from robotid_sim.estimation.output_error import estimate_torque_noise
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.estimation.simulation import (
@@ -44,20 +44,21 @@ class ExtendedKalman(Estimator):
     .. math:: \ddot q = M(q; \beta)^{-1} (\tau + v - h(q, \dot q; \beta)), \qquad
         \dot\beta = 0, \qquad z = q + n
 
-    with white noise v of the torques and n of the positions [1]_; the former is that of largest
-    likelihood, see `robotid_sim.estimation.output_error`. The equations are linearized about the
-    latest estimate, but for the slopes of the rigid bodies by position and velocity, which are
-    those along a prediction by the first model. Covariances are updated one position after the
-    other in Joseph's form, with parameters in units of their first deviations.
+    with white noise v of the torques and n of the positions [1]_; the former is estimated by
+    maximum likelihood, see `robotid_sim.estimation.output_error`. The equations are linearized
+    about the latest estimate, except for the slopes of the rigid bodies by position and velocity,
+    which are those along a prediction by the first model. Covariances are updated one position
+    after the other in Joseph's form, with parameters in units of their first deviations.
 
     A filter that is linearized far from the truth diverges, and [1]_ found it to depend on its
-    start. It starts from weighted least squares, with `spread` times its standard deviations and
-    its correlations: the data count twice, the second time by one part in the square of that.
+    start. It starts from weighted least squares, with its standard deviations times `spread` and
+    its correlations: the data count twice, the first time with the weight of one over the square of
+    `spread`.
 
-    The covariance holds for white noise and a model without errors; where innovations are larger
-    than the filter says, it is raised by as much, but not for their correlation, as that of output
-    error is. With the same noise its estimate is about that of output error; it goes over the log
-    once and in order, as on a robot that moves.
+    The covariance holds for white noise and a model without errors; where innovations exceed their
+    predicted size, it is scaled accordingly, but not for their correlation, in contrast to output
+    error. With the same noise its estimate is about that of output error; it reads the log once and
+    in order, as on a moving robot.
 
     References
     ----------
@@ -73,10 +74,10 @@ class ExtendedKalman(Estimator):
 
     def __post_init__(self) -> None:
         if not 1.0 <= self.spread < np.inf:
-            raise OptionError(f"the spread at the start is 1 or more, got {self.spread}")
+            raise OptionError(f"the spread at the start must be at least 1, got {self.spread}")
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the estimate; `rng` is not used."""
+        """Fit the problem; `rng` is not used."""
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
         wls = WeightedLeastSquares().fit(problem, rng)
@@ -92,8 +93,8 @@ class ExtendedKalman(Estimator):
         white = running.covariance
         cov = white * max(1.0, running.square_sum / max(running.measured, 1))
         dof = np.full(len(wls.beta), float(max(running.measured - len(wls.beta), 1)))
-        found = replace_parameters(problem, wls, running.beta, cov, white, dof)
-        return replace(found, rows=running.measured, block=None, **named)
+        estimate = replace_parameters(problem, wls, running.beta, cov, white, dof)
+        return replace(estimate, rows=running.measured, block=None, **named)
 
 
 class _Filter:
@@ -108,9 +109,9 @@ class _Filter:
         self._P = np.zeros((self._x.size, self._x.size))
         self._P[2 * problem.dof :, 2 * problem.dof :] = wls.cov / np.outer(wls.std, wls.std)
         self.square_sum = 0.0
-        """Of the innovations over their standard deviations."""
+        """Sum of squared innovations over their standard deviations."""
         self.measured = 0
-        """How many there were."""
+        """Number of innovations."""
 
     @property
     def beta(self) -> Float1D:
@@ -124,14 +125,14 @@ class _Filter:
         return np.asarray(self._P[2 * n :, 2 * n :] * np.outer(self._unit, self._unit))
 
     def run(self, recording: RecordedLog) -> str:
-        """Go over a recording; return what went wrong, if anything did."""
+        """Filter a recording; return an error message, empty on success."""
         robot = make_simulated_robot(self._problem, self.beta)
         gains = constant_gains(FIRST_BANDWIDTH, recording)
         motion = predict(robot, recording, gains)
         if motion is None:
             return "the model of weighted least squares does not follow the motion"
         columns = self._problem.basis.columns
-        noise = likely_torque_noise(robot, recording, motion, gains, columns)
+        noise = estimate_torque_noise(robot, recording, motion, gains, columns)
         rigid = rigid_slopes(robot, motion.q, motion.dq, motion.ddq, recording.dt)
         n, x, P = robot.dof, self._x, self._P
         x[: 2 * n] = start_state(recording)
@@ -143,11 +144,13 @@ class _Filter:
             z, sound = recording.q[k], recording.sound[k]
             filter_kernels.update(x, P, z, recording.lead, position, sound, e)
             self.square_sum += float(e @ e)
-            ok = step.advance(x[: 2 * n], self.beta, recording.tau[k], rigid[0][k], rigid[1][k])
+            ok = step.has_advanced(
+                x[: 2 * n], self.beta, recording.tau[k], rigid[0][k], rigid[1][k]
+            )
             if not ok or not np.abs(x[:n] - z).max() < MAX_INNOVATION:
                 time_lost = k * recording.dt
                 return (
-                    f"the filter loses the motion after {time_lost:.3g} s; its start is too far off"
+                    f"the filter loses the motion after {time_lost:.3g} s; its start is inaccurate"
                 )
             filter_kernels.propagate(P, step.A, step.B * self._unit, step.G * noise, recording.dt)
         self.measured += int(recording.sound.sum())
@@ -170,9 +173,11 @@ class _Step:
         self.A, self.B, self.G = (part[0] for part in self._slopes)
         self._Y = np.zeros((1, n, b))
 
-    def advance(self, x: Float1D, beta: Float1D, tau: Float1D, T_q: Float2D, T_v: Float2D) -> bool:
-        """Go a step with the state x (2 n,), in place, and linearize it; False if that failed."""
-        # Parameters that lead the base change, see `BaseParameters`.
+    def has_advanced(
+        self, x: Float1D, beta: Float1D, tau: Float1D, T_q: Float2D, T_v: Float2D
+    ) -> bool:
+        """Advance the state x (2 n,) in place and linearize the step; False if that failed."""
+        # The leading parameters of the base change, see `BaseParameters`.
         self._phi[self._columns] = self._lead + beta - self._beta
         Fv, Fc, Fo, _ = self._phi[self._friction].T
         self._rows[:, 0:2] = Fv[:, None]

@@ -6,9 +6,9 @@ The state of n joints is :math:`x = (q, \dot q)`. Its small changes follow
     \delta q^+ = \delta q + h\, \delta\dot q + \tfrac{h^2}{2} \delta a, \qquad
     \delta\dot q^+ = \delta\dot q + h\, \delta a .
 
-Measured are positions :math:`q + c\, \dot q` a time c after the begin of a step, joint by
-joint: each corrects the state before the next one is compared, so that all innovations of a
-sample are independent [1]_ and nothing is inverted.
+Positions :math:`q + c\, \dot q` are measured a time c after the start of a step, joint by joint:
+each corrects the state before the next one is compared, so that all innovations of a sample are
+independent [1]_ and no matrix is inverted.
 
 References
 ----------
@@ -37,10 +37,10 @@ def accelerations(
 ) -> None:
     """Fill the slopes A (N, n, 2 n), B (N, n, b), G (N, n, n) by state, parameters and torques.
 
-    Of the acceleration of a step whose torque needs the inertia M, the slopes T_q and T_v by
-    position and velocity, shape (N, n, n), and the regressor Y (N, n, b), all in the middle of the
-    step, but velocity after a `share` of it, shape (N, n):
-    (M + T_v h share) da = dtau - T_q dq - (h / 2 T_q + T_v) dv - Y dbeta.
+    They belong to the acceleration of a step with the inertia M, the slopes T_q and T_v by position
+    and velocity, shape (N, n, n), and the regressor Y (N, n, b), all in the middle of the step, but
+    velocity after a `share` of it, shape (N, n): (M + T_v h share) da = dtau - T_q dq - (h / 2 T_q
+    + T_v) dv - Y dbeta.
     """
     N, n, b = Y.shape
     right = np.empty((n, 3 * n + b))
@@ -61,7 +61,7 @@ def correct(
 ) -> None:
     """Correct the state x (2 n,) by positions z (n,) with the gains (2 n, n), in place.
 
-    Fills the innovations (n,); those of positions that are not sound are zero.
+    Fills the innovations (n,); those of invalid positions are zero.
     """
     n = z.shape[0]
     for j in range(n):
@@ -82,8 +82,8 @@ def _transition(A: Float2D, h: float, F: Float2D) -> None:
 
 
 @jit
-def _add_shaking(P: Float2D, G: Float2D, h: float) -> None:
-    """Add what white accelerations G w, w of variance 1, do to the covariance in a step."""
+def _add_input_noise(P: Float2D, G: Float2D, h: float) -> None:
+    """Add the effect of white accelerations G w, w of variance 1, in a step to the covariance."""
     n = G.shape[0]
     for i in range(n):
         for j in range(n):
@@ -142,7 +142,7 @@ def kalman_gains(
                 K[k, :, j] = gain
         _transition(A[k], h, F)
         P[:] = F @ P @ F.T
-        _add_shaking(P, G[k], h)
+        _add_input_noise(P, G[k], h)
 
 
 @jit
@@ -157,20 +157,20 @@ def likelihood(
     innovations: Float2D,
     gains: Float,
 ) -> float:
-    """Return twice the negative logarithm of the likelihood of positions, up to a constant.
+    """Compute twice the negative log-likelihood of positions, up to a constant.
 
-    Arguments as for `kalman_gains`. Given are the innovations (N, n) of a prediction with other
+    Arguments as for `kalman_gains`, and the innovations (N, n) of a prediction with different
     gains, shape (N, 2 n, n); those of the Kalman filter follow from them by the slopes.
     """
     N, n = innovations.shape
     F, gain, d = np.empty((2 * n, 2 * n)), np.empty(2 * n), np.zeros(2 * n)
     cost = 0.0
     for k in range(N):
-        given = np.zeros(2 * n)
+        correction = np.zeros(2 * n)
         for j in range(n):
             for i in range(2 * n):
-                given[i] += gains[k, i, j] * innovations[k, j]
-        # Predicted positions of the given filter within the sample: before all its corrections.
+                correction[i] += gains[k, i, j] * innovations[k, j]
+        # Predicted positions of the other filter within the sample: before all its corrections.
         moved = np.zeros(2 * n)
         for j in range(n):
             if sound[k, j]:
@@ -183,9 +183,9 @@ def likelihood(
             for i in range(2 * n):
                 moved[i] += gains[k, i, j] * innovations[k, j]
         _transition(A[k], h, F)
-        d[:] = F @ (d - given)
+        d[:] = F @ (d - correction)
         P[:] = F @ P @ F.T
-        _add_shaking(P, G[k], h)
+        _add_input_noise(P, G[k], h)
     return cost
 
 
@@ -238,7 +238,7 @@ def propagate(P: Float2D, A: Float2D, B: Float2D, G: Float2D, h: float) -> None:
     P[: 2 * n, : 2 * n] = 0.5 * (corner + corner.T)
     P[: 2 * n, 2 * n :] = rows[:, 2 * n :]
     P[2 * n :, : 2 * n] = rows[:, 2 * n :].T
-    _add_shaking(P, G, h)
+    _add_input_noise(P, G, h)
 
 
 @jit
@@ -248,7 +248,7 @@ def update(
     """Correct state, parameters and covariance by positions z (n,) of variance r (n,), in place.
 
     x (2 n + b,) holds the positions first. Fills the innovations over their standard deviations,
-    shape (n,); those of positions that are not sound are zero.
+    shape (n,); those of invalid positions are zero.
     """
     n, gain = z.shape[0], np.empty(x.shape[0])
     for j in range(n):

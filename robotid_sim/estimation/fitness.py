@@ -8,7 +8,7 @@ With the rows weighted by joint, :math:`r(\beta) = w \circ (y - W \beta)`, they 
     \text{huber} = \sum \begin{cases} r^2 / 2 & |r| \le \delta \\
         \delta (|r| - \delta / 2) & \text{else} \end{cases}
 
-and every one knows its exact minimum, beside which a search is judged.
+and each has a known minimum, to which a search is compared.
 
 References
 ----------
@@ -30,24 +30,24 @@ from robotid_sim.estimation.reduction import Reduction
 Loss = Literal["squares", "absolute", "huber"]
 
 BLOCK_SIZE = 512
-"""Rows of the regressor at a time: what they make for a population stays in the cache."""
+"""Rows of the regressor at a time, so that the residuals of a population fit into the cache."""
 
 HUBER_CORNER = 1.345
-"""Where the loss turns linear [std]: 95 % efficient for normal noise."""
+"""Residual above which the loss is linear [std]: 95 % efficient for normal noise."""
 
 MAX_ROUNDS = 500
 TORQUE_TOLERANCE = 1e-10
-"""Last change of the fitted torques, relative; the cost's error is the square of it."""
+"""Relative change of the fitted torques at convergence; the error of the cost is its square."""
 
 
 class Fitness(Protocol):
     """A cost of candidates."""
 
     def __call__(self, X: Float2D) -> Float1D:
-        """Return the costs (m,) of candidates X (m, b)."""
+        """Compute the costs (m,) of candidates X (m, b)."""
 
     def minimum(self) -> Float1D:
-        """Return the candidate of least cost, shape (b,)."""
+        """Find the candidate of least cost, shape (b,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,20 +58,20 @@ class SquaredFitness:
     """Triangular factor of the weighted regressor, shape (b, b)."""
     z: Float1D
     """Its share of the torques, shape (b,)."""
-    rest: float
-    """What no candidate can explain."""
+    offset: float
+    """Cost of the best candidate."""
 
     @classmethod
     def from_reduction(cls, reduction: Reduction, weights: Float1D) -> "SquaredFitness":
-        """Return the cost for weights per joint, shape (n,)."""
+        """Make the cost for weights per joint, shape (n,)."""
         whole = reduction.whole(weights)
         return cls(whole[:-1, :-1].copy(), whole[:-1, -1].copy(), float(whole[-1, -1] ** 2))
 
     def __call__(self, X: Float2D) -> Float1D:
-        """Return the costs (m,) of candidates X (m, b)."""
+        """Compute the costs (m,) of candidates X (m, b)."""
         residual = X @ self.R.T
         residual -= self.z
-        return np.asarray(np.einsum("ij,ij->i", residual, residual) + self.rest)
+        return np.asarray(np.einsum("ij,ij->i", residual, residual) + self.offset)
 
     def minimum(self) -> Float1D:
         """Return the least-squares solution."""
@@ -80,7 +80,7 @@ class SquaredFitness:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowFitness:
-    """A cost that needs every row, BLOCK of them at a time."""
+    """A cost that reads every row, `BLOCK_SIZE` of them at a time."""
 
     W: Float2D
     """Weighted rows, shape (N, b)."""
@@ -88,7 +88,7 @@ class RowFitness:
     """Weighted torques, shape (N,)."""
 
     def __call__(self, X: Float2D) -> Float1D:
-        """Return the costs (m,) of candidates X (m, b)."""
+        """Compute the costs (m,) of candidates X (m, b)."""
         total, candidates = np.zeros(len(X)), np.ascontiguousarray(X.T)
         for first in range(0, len(self.W), BLOCK_SIZE):
             rows = slice(first, first + BLOCK_SIZE)
@@ -100,17 +100,17 @@ class RowFitness:
         return total
 
     def _apply_loss(self, size: Float2D) -> None:
-        """Put the losses of residuals in place of their sizes."""
+        """Replace absolute residuals by their losses."""
 
 
 class AbsoluteFitness(RowFitness):
     """Weighted sum of absolute residuals."""
 
     def minimum(self) -> Float1D:
-        """Return the least absolute deviations, as a linear program.
+        """Find the least absolute deviations by a linear program.
 
         Written in the dual: maximize ``y u`` over ``-1 <= u <= 1`` with ``W^T u = 0``; the solution
-        is the multiplier of the equality. It has one equation a parameter instead of one a row.
+        is the multiplier of the equality. It has one equation per parameter instead of one per row.
         """
         scale = np.linalg.norm(self.W, axis=0)
         solution = linprog(
@@ -130,16 +130,16 @@ class HuberFitness(RowFitness):
     """Weighted Huber loss [1]: quadratic for small residuals, linear for large ones."""
 
     delta: float
-    """Residual at which it turns linear."""
+    """Residual above which it is linear."""
 
     def _apply_loss(self, size: Float2D) -> None:
-        near = np.minimum(size, self.delta)
-        # r^2 / 2 up to delta, delta (r - delta / 2) beyond: both are near (r - near / 2)
-        size -= 0.5 * near
-        size *= near
+        clipped = np.minimum(size, self.delta)
+        # r^2 / 2 up to delta, delta (r - delta / 2) beyond: both are clipped (r - clipped / 2)
+        size -= 0.5 * clipped
+        size *= clipped
 
     def minimum(self) -> Float1D:
-        """Return the minimum by iteratively reweighted least squares."""
+        """Find the minimum by iteratively reweighted least squares."""
         beta = np.linalg.lstsq(self.W, self.y, rcond=None)[0]
         for _ in range(MAX_ROUNDS):
             size = np.abs(self.y - self.W @ beta)
@@ -155,10 +155,10 @@ class HuberFitness(RowFitness):
 def make_fitness(
     loss: Loss, problem: LinearProblem, reduction: Reduction, weights: Float1D
 ) -> Fitness:
-    """Return the cost function of a problem.
+    """Make the cost function of a problem.
 
     For ``huber`` the weights of the joints, shape (n,), are their inverse noise, the unit of its
-    turn. Raises `OptionError` if the loss is unknown.
+    corner. Raises `OptionError` if the loss is unknown.
     """
     if loss == "squares":
         return SquaredFitness.from_reduction(reduction, weights)

@@ -1,4 +1,4 @@
-"""Estimating transition velocities of friction beside all linear parameters."""
+"""Estimation of the transition velocities of friction with all linear parameters."""
 
 from dataclasses import dataclass, replace
 
@@ -18,21 +18,21 @@ from robotid_sim.estimation.problem import (
     part_of,
 )
 from robotid_sim.estimation.term_fit import TermRows
-from robotid_sim.estimation.variable_projection import SeparableProblem, nearest, search
+from robotid_sim.estimation.variable_projection import SeparableProblem, move_to_nominal, search
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
 NOISE_ROUNDS = 3
-"""How often the noise of the joints, and with it their weights, is estimated anew."""
+"""Number of estimates of the noise, and weights, of the joints."""
 
 MAX_LOG_STD = 0.5
-"""Standard deviation of a logarithm above which a joint does not show its parameter."""
+"""Maximum standard deviation of the logarithm of an identifiable transition velocity."""
 
 EPS_TERM_KIND = "transition-velocity"
-"""Kind of the term that is a smooth sign of another width."""
+"""Kind of the term with a smooth sign of a different width."""
 
 MIN_SQUARED_GAIN = 30.0
-"""Weighted squares that a parameter takes off beyond all chance, though it has no best value."""
+"""Minimum significant reduction of weighted squares by a parameter without a best value."""
 
 
 @document_attributes
@@ -42,23 +42,23 @@ class FrictionFit:
 
     joint_names: tuple[str, ...]
     eps: Float1D
-    """Velocities, shape (n,); those to start with where the data do not show them."""
+    """Velocities, shape (n,); start values where they are not identifiable."""
     start: Float1D
-    """Those to start with, shape (n,)."""
+    """Start values, shape (n,)."""
     std: Float1D
-    """Their standard deviations, shape (n,); NaN where not shown, and of one-sided ones."""
+    """Standard deviations, shape (n,); NaN where not identifiable or one-sided."""
     shown: tuple[bool, ...]
-    """Joints whose motion and friction show their velocity."""
+    """Joints whose velocity is identifiable."""
     one_sided: tuple[bool, ...]
-    """Joints that only show a limit: nothing beyond their value is told from it."""
+    """Joints with a one-sided limit: values beyond it explain the log equally well."""
     estimate: Estimate
-    """Base parameters; the uncertainty of the velocities is in their covariance."""
+    """Base parameters; their covariance includes the uncertainty of the velocities."""
     nfev: int
     success: bool
     message: str
 
     def sentences(self) -> list[str]:
-        """Return the fit in words; joints that do not show their velocity are not told."""
+        """Describe the fit; joints without identifiable velocity are omitted."""
         sentences = []
         for j in np.flatnonzero(self.shown):
             value, before = self.eps[j], self.start[j]
@@ -78,20 +78,18 @@ def estimate_eps(
     """Estimate the transition velocity eps of the joints, with all linear parameters.
 
     The linear parameters are eliminated, see `variable_projection`; weights come from the
-    residuals, as in weighted least squares. Joints that do not show their velocity keep the nominal
-    one: without Coulomb friction, or where it is below the noise, the data are silent about it. A
-    joint that another velocity explains clearly better, but no value best, has the value nearest to
-    the nominal one that explains it as well, said to be one-sided: a sign may switch faster than
-    the samples tell.
+    residuals, as in weighted least squares. Joints whose velocity is not identifiable keep the
+    nominal one: those without Coulomb friction, or with friction below the noise. A joint with a
+    significantly better, but no best value has the equally good value nearest to the nominal one,
+    marked as one-sided: friction may change sign within a sample.
 
-    Fc must be among the parameters of the basis. All `joints` are searched, by default all there
-    are.
+    Fc must be among the parameters of the basis. All `joints` are searched, by default all.
     """
     problem = SeparableProblem(build_problem(motion, nominal, basis), motion)
     begin, wls, every = nominal.eps, WeightedLeastSquares(), np.arange(nominal.dof)
-    plain = wls.fit(problem.design(begin), np.random.default_rng(0))
+    estimate = wls.fit(problem.design(begin), np.random.default_rng(0))
     active = every if joints is None else np.asarray(joints, dtype=np.intp)
-    eps, weights, nfev = begin, 1.0 / plain.noise_std, 0
+    eps, weights, nfev = begin, 1.0 / estimate.noise_std, 0
     message, success = "the transition velocity is not identifiable for any joint", True
     while active.size:
         guess = eps
@@ -110,7 +108,7 @@ def estimate_eps(
         active = active[good]
     one_sided = np.isin(every, active) & (loose if active.size else False)
     if one_sided.any():
-        eps = nearest(problem, weights, eps, begin, np.flatnonzero(one_sided))
+        eps = move_to_nominal(problem, weights, eps, begin, np.flatnonzero(one_sided))
     return _result(problem, begin, eps, active, one_sided, (nfev, success, message))
 
 
@@ -122,7 +120,7 @@ def _result(
     one_sided: Bool1D,
     ended: tuple[int, bool, str],
 ) -> FrictionFit:
-    """Return the fit at given velocities, linearized there for its covariance."""
+    """Fit at given velocities, linearized there for the covariance."""
     rng, linear, wls = np.random.default_rng(0), problem.design(eps), WeightedLeastSquares()
     estimate = whole = wls.fit(linear, rng)
     curved, count = active[~one_sided[active]], linear.basis.rank
@@ -149,27 +147,27 @@ def _result(
 
 
 def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> FrictionFit | None:
-    """Estimate the transition velocity of the joints whose log shows another than the nominal one.
+    """Estimate the transition velocity of joints where it differs from the nominal one.
 
-    Joints that a smooth sign of another width would help in the sample, as of the terms of
-    `choose_structure`, are searched; a velocity is taken where blocks of the log that are left out
-    of the fit are predicted better with it, joint by joint.
+    Joints that a smooth sign of a different width improves in the sample, as for the terms of
+    `choose_structure`, are searched; a velocity is accepted where it improves the prediction of
+    held-out blocks, joint by joint.
 
     The motion is made from positions alone: one that follows from the model hides its friction.
-    Joints without another velocity keep the nominal one; the result is None if there is none with
-    another, or the basis has not Fc of every joint, through which it shows.
+    Other joints keep the nominal velocity; the result is None if all do, or if the basis does not
+    contain Fc of every joint.
     """
     if not {f"Fc{j + 1}" for j in range(nominal.dof)} <= set(basis.names):
         return None
     problem = build_problem(motion, nominal, basis)
     if problem.samples < 5 * FOLD_COUNT:
         return None
-    plain = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-    if not plain.success:
+    estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+    if not estimate.success:
         return None
-    rows = TermRows.from_problem(problem, motion, nominal, plain.beta)
+    rows = TermRows.from_problem(problem, motion, nominal, estimate.beta)
     candidates = rows.candidates((EPS_TERM_KIND,))
-    gains = rows.first_look([], candidates)
+    gains = rows.estimate_gains([], candidates)
     margin = MIN_GAIN + float(np.log(max(len(candidates), 1)))
     joints = np.unique([c.joint for c, g in zip(candidates, gains, strict=True) if g > margin])
     while joints.size:
@@ -185,9 +183,9 @@ def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> Frictio
 
 
 def eps_errors(fit: FrictionFit, problem: LinearProblem, motion: Motion, beta: Float1D) -> Float2D:
-    """Return the torque of one standard deviation of every transition velocity of a fit [N m].
+    """Compute the torque of one standard deviation of every transition velocity of a fit [N m].
 
-    These are random effects, shape (N n, k), of a fit that holds the velocities; joints without a
+    These are random effects, shape (N n, k), of a fit with fixed velocities; joints without a
     standard deviation have no column.
     """
     shown = np.isfinite(fit.std)
@@ -198,11 +196,11 @@ def eps_errors(fit: FrictionFit, problem: LinearProblem, motion: Motion, beta: F
 
 
 def finer_rows(motion: Motion, factor: float = 2.0) -> Motion:
-    """Return the motion with the cut-off and the rate of its rows raised by a factor.
+    """Raise the cut-off frequency and the rate of the rows of a motion by a factor.
 
-    A reversal of friction is over within some ten milliseconds, so that rows at 5 Hz say little
-    about its shape: on engine data twice the cut-off halves the error of eps. The linear parameters
-    are better off with the rows as they were, and with eps held at what finer rows gave.
+    Friction reverses within about ten milliseconds, so that rows at 5 Hz hardly depend on its
+    shape: on engine data twice the cut-off halves the error of eps. The linear parameters are more
+    accurate with the original rows, and eps fixed at the estimate from finer rows.
     """
     rows = motion.row_filter
     if rows is None:
@@ -212,7 +210,7 @@ def finer_rows(motion: Motion, factor: float = 2.0) -> Motion:
 
 
 def set_eps(robot: Robot, eps: Float1D) -> Robot:
-    """Return the robot with another friction velocity eps of every joint, shape (n,)."""
+    """Replace the transition velocity eps of every joint, shape (n,)."""
     joints = tuple(
         replace(joint, friction=replace(joint.friction, eps=float(value)))
         for joint, value in zip(robot.joints, eps, strict=True)

@@ -1,17 +1,17 @@
-r"""Gravity beside all parameters, where a log shows another than the model's.
+r"""Estimation of gravity with all parameters, where it differs from the model.
 
 The torque is linear in the vector of gravity: with the columns :math:`D = \partial \tau / \partial
-g` at the parameters :math:`\beta` of the step before,
+g` at the parameters :math:`\beta` of the previous step,
 
 .. math:: y = W(g) \beta + D\, \Delta g + e, \qquad g \leftarrow g + \Delta g,
 
-which is Gauss-Newton on the product of parameters and gravity. A base that is tilted changes the
-direction; on a first axis that was vertical it shows first moments of its link that no log of a
-level one does, so that the base parameters are those of the tilted robot.
+which is Gauss-Newton on the product of parameters and gravity. A tilted base changes the direction;
+with a vertical first axis, first moments of its link become identifiable only if it is tilted, so
+that the base parameters are those of the tilted robot.
 
-Gravity of another strength is the model's mistake, or that of the clock of the log: with times
+A different magnitude of gravity is an error of the model, or of the clock of the log: with times
 :math:`c\,t` accelerations are :math:`c^{-2}` times as large, and torques are those of inertia
-:math:`c^2 \phi` in gravity :math:`c^{-2} g`. No log tells the one from the other.
+:math:`c^2 \phi` in gravity :math:`c^{-2} g`. A log cannot distinguish the two.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters_like
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.hold_out import MIN_GAIN, HeldOut, scores_of, worth
+from robotid_sim.estimation.hold_out import MIN_GAIN, HeldOut, score_blocks, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem, extend_problem, rows_of
 from robotid_sim.measurement.motion import Motion
@@ -30,31 +30,32 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.section import percent
 
 DIFFERENCE_STEP = 1e-4
-"""Change of gravity in derivatives, over its strength."""
+"""Relative change of gravity in derivatives."""
 
 MAX_STEPS = 3
-"""Steps of Gauss-Newton."""
+"""Maximum number of Gauss-Newton steps."""
 
 MAX_GRAVITY_CHANGE = 0.25
-"""Change of gravity, over its strength, beyond which it is another mounting or another unit."""
+"""Maximum relative change of gravity; above, the mounting or a unit is wrong."""
 
 TILT, STRENGTH = [0, 1], [2]
-"""Columns of `gravity_columns` that are one hypothesis each."""
+"""Columns of `gravity_columns` of the two hypotheses."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class GravityFit:
-    """The gravity that a log shows, in the frame of the root."""
+    """Gravity estimated from a log, in the root frame."""
 
     nominal: Robot
-    """With that gravity."""
+    """Robot with that gravity."""
     basis: BaseParameters
     """Its base parameters."""
     assumed: Float1D
-    """Gravity as it was given [m/s^2], shape (3,)."""
+    """Gravity of the nominal model [m/s^2], shape (3,)."""
     cov: Float2D
-    """Covariance of its change across, in two directions, and along itself, (3, 3)."""
+    """Covariance of its relative change in two perpendicular directions and along itself, (3, 3).
+    """
 
     def __post_init__(self) -> None:
         freeze(self, (3,), "assumed")
@@ -62,36 +63,36 @@ class GravityFit:
 
     @property
     def angle(self) -> float:
-        """Angle between the given gravity and that of the log [rad]."""
+        """Angle between nominal and estimated gravity [rad]."""
         across = np.linalg.norm(np.cross(self.assumed, self.nominal.gravity))
         return float(np.arctan2(across, self.assumed @ self.nominal.gravity))
 
     @property
     def excess(self) -> float:
-        """Strength over that of the given gravity, less one."""
+        """Magnitude over that of the nominal gravity, minus one."""
         return float(np.linalg.norm(self.nominal.gravity) / np.linalg.norm(self.assumed) - 1.0)
 
     def sentences(self) -> list[str]:
-        """Say what is tilted, and by how much, and what else may be wrong."""
+        """Describe the tilt, its uncertainty and alternative causes."""
         std = np.sqrt(np.diag(self.cov)) / np.linalg.norm(self.assumed)
         entries = ", ".join(f"{g:.4g}" for g in self.nominal.gravity)
         sentences = []
         if std[TILT].any():
             sentences.append(
                 f"Gravity points {np.degrees(self.angle):.3g} ± {np.degrees(std[TILT].max()):.1g} "
-                "deg away from the model's: the base is tilted, and the fit takes it so. Level the "
-                f"base, or set `gravity = [{entries}]` in the section [robot]."
+                "deg away from the model's: the base is tilted, and the fit uses this direction. "
+                f"Level the base, or set `gravity = [{entries}]` in the section [robot]."
             )
         if std[STRENGTH].any():
-            text = strength_words(self.excess)
+            text = describe_strength(self.excess)
             sentences.append(
-                f"{text[0].upper()}{text[1:]}. The fit takes the gravity; the intervals hold both."
+                f"{text[0].upper()}{text[1:]}. The fit uses this gravity; the intervals cover both."
             )
         return sentences
 
 
-def strength_words(excess: float) -> str:
-    """Say what clock, or else what excess of gravity over the model's, a log shows."""
+def describe_strength(excess: float) -> str:
+    """Describe the clock error, or the excess of gravity over the model."""
     side = "stronger" if excess > 0.0 else "weaker"
     clock = (1.0 + excess) ** -0.5 - 1.0
     pace = "slow" if clock < 0.0 else "fast"
@@ -102,12 +103,12 @@ def strength_words(excess: float) -> str:
 
 
 def revise_gravity(motion: Motion, nominal: Robot, basis: BaseParameters) -> GravityFit | None:
-    """Estimate gravity where the log shows another than the nominal one.
+    """Estimate gravity where it differs from the nominal one.
 
-    Direction and strength are hypotheses of their own. Each is taken where blocks of the log that
-    are left out of the fit are predicted better with it, and on no joint certainly worse.
+    Direction and magnitude are separate hypotheses. Each is accepted if it improves the prediction
+    of held-out blocks, and is significantly worse for no joint.
 
-    The result is None if the log does not show another gravity, or the robot has none.
+    The result is None if gravity does not differ significantly, or the robot has none.
     """
     if not nominal.gravity.any():
         return None
@@ -126,20 +127,20 @@ def revise_gravity(motion: Motion, nominal: Robot, basis: BaseParameters) -> Gra
             return fit if free else None
         free = sorted([*free, *tried[max(better, key=lambda k: float(gains[k].sum()))]])
         revised = _iterate(fit, problem, motion, free)
-        if revised is None or not _is_better(scores_of(revised[1]) - scores_of(problem)):
+        if revised is None or not _is_better(score_blocks(revised[1]) - score_blocks(problem)):
             return fit if fit.cov.any() else None
         fit, problem = revised
 
 
 def refine_gravity(fit: GravityFit, motion: Motion) -> GravityFit:
-    """Take a further step of the gravity of a fit, with another motion of the log."""
+    """Refine the gravity of a fit by a further step, with a different motion of the log."""
     problem = build_problem(motion, fit.nominal, fit.basis)
     free = np.flatnonzero(np.diag(fit.cov)).tolist()
     return _step(fit, problem, motion, free) or fit
 
 
 def gravity_columns(problem: LinearProblem, motion: Motion, beta: Float1D) -> Float:
-    """Return the torque per gravity across, in two directions, and along itself, (N, n, 3).
+    """Compute the torque per relative gravity, two perpendicular and along itself, (N, n, 3).
 
     Rows are those of the problem of the motion; the bodies have the base parameters `beta`.
     """
@@ -162,19 +163,18 @@ def gravity_columns(problem: LinearProblem, motion: Motion, beta: Float1D) -> Fl
 def gravity_errors(
     fit: GravityFit, problem: LinearProblem, motion: Motion, beta: Float1D
 ) -> Float2D:
-    """Return the torque of one standard deviation of what is not known of gravity [N m], (N n, k).
+    """Compute the torque of one standard deviation of the errors of gravity [N m], (N n, k).
 
-    Where its strength is not the given one, that is also the torque of the parameters that a clock
-    would be wrong by.
+    If its magnitude is not nominal, this includes the torque of parameters for a clock error.
 
-    These are random effects of a fit that holds gravity.
+    These are random effects of a fit with fixed gravity.
     """
     values, vectors = np.linalg.eigh(fit.cov)
     columns = gravity_columns(problem, motion, beta).reshape(len(problem.y), 3)
     columns = columns @ (vectors * np.sqrt(np.maximum(values, 0.0)))
     if not fit.cov[STRENGTH, STRENGTH].any():
         return np.asarray(columns)
-    powers = {"Fv": 0.5, "Fc": 0.0, "Fo": 0.0}  # of the square of the factor of the times
+    powers = {"Fv": 0.5, "Fc": 0.0, "Fo": 0.0}  # powers of the squared factor of the times
     power = np.array([powers.get(name[:2], 1.0) for name in problem.basis.names])
     return np.column_stack([columns, problem.W @ (fit.excess * power * beta)])
 
@@ -182,7 +182,7 @@ def gravity_errors(
 def _iterate(
     fit: GravityFit, problem: LinearProblem, motion: Motion, free: list[int]
 ) -> tuple[GravityFit, LinearProblem] | None:
-    """Return a fit after some steps and the problem of its gravity; None if it leaves its range."""
+    """Iterate a fit; return it and its problem, or None if gravity leaves its range."""
     for _ in range(MAX_STEPS):
         stepped = _step(fit, problem, motion, free)
         if stepped is None:
@@ -198,7 +198,7 @@ def _iterate(
 def _step(
     fit: GravityFit, problem: LinearProblem, motion: Motion, free: list[int]
 ) -> GravityFit | None:
-    """Return a fit after one step of the free directions of gravity; None if it has no solution."""
+    """Step the free directions of gravity; None if there is no solution."""
     estimate = WeightedLeastSquares().fit(problem)
     if not estimate.success:
         return None
@@ -222,18 +222,18 @@ def _step(
 
 
 def _axes(gravity: Float1D) -> Float2D:
-    """Return unit vectors across gravity, two, and along it, shape (3, 3)."""
+    """Compute two unit vectors perpendicular to gravity and one along it, shape (3, 3)."""
     across = np.linalg.svd(gravity[None])[2][1:]
     return np.vstack([across, gravity / np.linalg.norm(gravity)])
 
 
 def _gain_of_columns(problem: LinearProblem, columns: Float) -> Float2D:
-    """Return what blocks that are left out gain with further columns, shape (folds, n)."""
+    """Compute the gain of held-out blocks by further columns, shape (folds, n)."""
     sums, rank = HeldOut.from_problem(problem, columns), problem.basis.rank
     before, after = (sums.score_by_joint(np.arange(k)) for k in (rank, rank + columns.shape[2]))
     return np.asarray(after - before)
 
 
 def _is_better(gain: Float2D) -> bool:
-    """Return whether blocks gain, shape (folds, n), and no joint certainly loses."""
+    """Return whether blocks gain, shape (folds, n), and no joint loses significantly."""
     return worth(gain.sum(axis=1)) > MIN_GAIN and all(worth(-each) <= MIN_GAIN for each in gain.T)

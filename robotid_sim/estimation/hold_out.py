@@ -6,11 +6,11 @@ every joint come from all blocks but one, and the likelihood of that one is
 .. math:: \ell = -\sum_j \Big( m_j \log \hat\sigma_j + \frac{\nu + m_j}{2}
     \log \Big( 1 + \frac{|y_j - A_j \hat\beta|^2}{\nu \hat\sigma_j^2} \Big) \Big)
 
-with its :math:`m_j` rows [1]_, the Student distribution of errors whose variance is known by
-:math:`\nu` of them: residuals are colored, and a block that goes wrong altogether shall not
-outweigh all others. All sums are of products of columns, :math:`[A_j\,y_j]^T [A_j\,y_j]`
-by block and joint, which are added up once: a model with some columns less is then a small system.
-Normal equations lose half of the digits, which a comparison of likelihoods does not miss.
+with its :math:`m_j` rows [1]_, the Student distribution with :math:`\nu` degrees of freedom:
+residuals are colored, and one outlying block must not outweigh all others. All sums are of products
+of columns, :math:`[A_j\,y_j]^T [A_j\,y_j]` by block and joint, which are added up once: a model
+with fewer columns is then a small system. The precision of normal equations suffices for a
+comparison of likelihoods.
 
 References
 ----------
@@ -28,31 +28,31 @@ from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, Int1D
 from robotid_sim.estimation.problem import LinearProblem
 
 FOLD_COUNT = 8
-"""Blocks of the cross-validation."""
+"""Number of blocks of the cross-validation."""
 
 NOISE_FLOOR = 5e-4
-"""Least noise of a joint's rows that counts, over its RMS torque."""
+"""Minimum noise of a joint's rows, over its RMS torque."""
 
 NOISE_ROUNDS = 3
-"""How often the noise of the joints is estimated anew."""
+"""Number of noise estimates."""
 
 DEGREES_OF_FREEDOM = 10.0
-"""Degrees of freedom nu of the noise in a block that was left out."""
+"""Degrees of freedom nu of the noise in a held-out block."""
 
 MIN_GAIN = 6.0
-"""Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""
+"""Minimum gain of the held-out log-likelihood, plus the logarithm of the number of candidates."""
 
 MIN_GAIN_OVER_ERROR = 2.5
-"""Least gain over its standard error."""
+"""Minimum gain over its standard error."""
 
 MIN_GAIN_OVER_ERROR_TESTED = 1.5
-"""Least gain over its standard error of what has passed a test of the whole sample before."""
+"""Minimum gain over its standard error after a test of the whole sample."""
 
 MIN_GAIN_OVER_ERROR_UNSHARED = 1.0
-"""The same of what can be no parameter of another joint."""
+"""The same for functions that cannot be a parameter of a different joint."""
 
 RIDGE_WEIGHT = 1e-10
-"""Added to the diagonal of the normal equations of unit columns: no fit fails."""
+"""Addition to the diagonal of the normal equations of unit columns, so that no fit fails."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class Fit:
     cov: Float2D
     """Covariance of the parameters for white residuals."""
     likelihood: float
-    """Logarithm of the likelihood of the rows themselves, but for a constant."""
+    """Logarithm of the likelihood of the rows, up to a constant."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,21 +78,21 @@ class HeldOut:
     count: Float2D
     """Rows by block and joint, shape (folds, n)."""
     floor: Float1D
-    """Least noise of every joint [N m], shape (n,)."""
+    """Minimum noise of every joint [N m], shape (n,)."""
     volume: float = 0.0
-    """Added to the likelihood per sample: logarithm of the change of the torque's unit."""
+    """Addition to the log-likelihood per sample for a change of the torque unit."""
     effects: int = 0
-    """Last columns that are random effects of unit variance, not parameters."""
+    """Number of last columns that are random effects of unit variance."""
 
     @classmethod
     def from_columns(
         cls, A: Float, fold: Int1D, use: Bool2D, floor: Float1D, volume: float = 0.0
     ) -> Self:
-        """Return the sums of rows by block and joint.
+        """Sum the products of rows by block and joint.
 
         Rows have shape (N, n, p + 1), the torque last, zero where they are not used; `fold` is the
-        block of every sample, see `blocks_of`, `floor` the least noise of joints [N m or N], and
-        `volume` the logarithm of the change of the torque's unit, per sample.
+        block of every sample, see `assign_blocks`, `floor` the minimum noise of joints [N m or N],
+        and `volume` the logarithm of the change of the torque unit, per sample.
         """
         blocks = range(int(fold.max()) + 1)
         by_joint = [A[fold == f].transpose(1, 2, 0) for f in blocks]
@@ -102,9 +102,9 @@ class HeldOut:
 
     @classmethod
     def from_problem(cls, problem: LinearProblem, *columns: Float, random: bool = False) -> Self:
-        """Return the sums of the rows of a problem and of further columns behind them, (N, n, k).
+        """Sum the rows of a problem and of further columns, (N, n, k).
 
-        The columns may be random effects: torque of one standard deviation [N m]. The least noise
+        The columns may be random effects: torque of one standard deviation [N m]. The minimum noise
         of a joint is `NOISE_FLOOR` of its torque.
         """
         y = problem.unstack_rows(problem.y)
@@ -112,12 +112,12 @@ class HeldOut:
         A = np.concatenate([problem.unstack_rows(problem.W), *columns, y[:, :, None]], axis=2)
         use = np.tile(problem.measured_joints, (problem.samples, 1))
         A *= use[:, :, None]
-        folds = blocks_of(problem.times, problem.period)
+        folds = assign_blocks(problem.times, problem.period)
         sums = cls.from_columns(A, folds, use, NOISE_FLOOR * np.where(size > 0.0, size, 1.0))
         return replace(sums, effects=sum(part.shape[2] for part in columns) if random else 0)
 
     def fit(self, columns: Sequence[int] | Int1D) -> Fit:
-        """Return the fit of some columns to all blocks, by its own weights."""
+        """Fit some columns to all blocks, with weights by the residuals."""
         sums = self._sums(columns)
         whole = _Sums(*(part.sum(axis=0, keepdims=True) for part in sums))
         effects, count = self._is_effect(columns), whole.rows[0]
@@ -130,11 +130,11 @@ class HeldOut:
         return Fit(beta[0], sigma[0], cov / np.outer(size, size), float(likelihood))
 
     def score(self, columns: Sequence[int] | Int1D) -> Float1D:
-        """Return the likelihood of every block by the fit to the others, shape (folds,)."""
+        """Compute the log-likelihood of every block by the fit to the others, shape (folds,)."""
         return np.asarray(self.score_by_joint(columns).sum(axis=1))
 
     def score_by_joint(self, columns: Sequence[int] | Int1D) -> Float2D:
-        """Return the likelihood of blocks and joints by the fit to the other blocks, (folds, n)."""
+        """Compute the log-likelihood of blocks and joints by the other blocks, (folds, n)."""
         sums, count = self._sums(columns), self.count
         others = _Sums(*(part.sum(axis=0) - part for part in sums))
         beta, sigma, _, _ = others.solve(self._is_effect(columns), self.floor)
@@ -156,21 +156,21 @@ class _Sums(NamedTuple):
     """Sums of products of b columns and torque over m sets of rows and n joints."""
 
     A: Float
-    """Of columns, shape (m, n, b, b)."""
+    """Products of columns, shape (m, n, b, b)."""
     z: Float
-    """Of columns and torque, shape (m, n, b)."""
+    """Products of columns and torque, shape (m, n, b)."""
     yy: Float2D
-    """Of the torque, shape (m, n)."""
+    """Squared torque, shape (m, n)."""
     rows: Float2D
     """Numbers of rows, shape (m, n)."""
 
     def squares(self, beta: Float2D) -> Float2D:
-        """Return the sums of squared residuals, shape (m, n), by parameters (m, b)."""
+        """Compute the sums of squared residuals, shape (m, n), by parameters (m, b)."""
         moved = (self.A @ beta[:, None, :, None])[..., 0] - 2.0 * self.z
         return np.asarray(np.maximum(self.yy + (moved @ beta[:, :, None])[..., 0], 0.0))
 
     def solve(self, effects: Bool1D, floor: Float1D) -> tuple[Float2D, Float2D, Float, Float2D]:
-        """Return the fits to each of the sets, of columns that are parameters or `effects`.
+        """Fit each of the sets with columns that are parameters or `effects`.
 
         Parameters, shape (m, b), and noise, (m, n), at least the floor; the normal matrix,
         (m, b, b), and squared residuals, (m, n), of the last weights.
@@ -193,39 +193,39 @@ class _Sums(NamedTuple):
 
 
 def worth(gain: Float1D, errors: float = MIN_GAIN_OVER_ERROR) -> float:
-    """Return what a gain of log-likelihood by block, shape (folds,), is worth beside chance.
+    """Compute the significant part of a gain of log-likelihood by block, shape (folds,).
 
-    That is the gain without the block that speaks most for it; minus infinity if it is less than
-    `errors` of its standard errors.
+    This is the gain without the block of the largest gain; minus infinity if it is less than
+    `errors` times its standard error.
     """
-    return float(gain.sum() - gain.max()) if certainty(gain) > errors else -np.inf
+    return float(gain.sum() - gain.max()) if compute_certainty(gain) > errors else -np.inf
 
 
-def scores_of(problem: LinearProblem) -> Float2D:
-    """Return how well blocks that are left out are predicted by the others, shape (folds, n)."""
+def score_blocks(problem: LinearProblem) -> Float2D:
+    """Compute the log-likelihood of held-out blocks by the others, shape (folds, n)."""
     return HeldOut.from_problem(problem).score_by_joint(np.arange(problem.basis.rank))
 
 
 def predicts_better(before: LinearProblem, after: LinearProblem) -> Bool1D:
-    """Return which joints' blocks, left out, another problem of the same log predicts better.
+    """Return the joints whose held-out blocks `after` predicts better than `before`.
 
-    A gain counts if it exceeds `MIN_GAIN` without the block that speaks most for it, and its
-    standard error `MIN_GAIN_OVER_ERROR` times.
+    A gain counts if it exceeds `MIN_GAIN` without the block of the largest gain, and
+    `MIN_GAIN_OVER_ERROR` times its standard error.
     """
-    gains = scores_of(after) - scores_of(before)
+    gains = score_blocks(after) - score_blocks(before)
     return np.array([worth(gain) > MIN_GAIN for gain in gains.T])
 
 
-def certainty(gain: Float1D) -> float:
-    """Return a gain by block over its standard error."""
+def compute_certainty(gain: Float1D) -> float:
+    """Divide a gain by block by its standard error."""
     error = float(np.sqrt(gain.size) * gain.std(ddof=1))
     return float(gain.sum()) / max(error, np.finfo(float).tiny)
 
 
-def blocks_of(times: Float1D, period: float | None) -> Int1D:
-    """Return the block of every row, shape (N,), from 0 to `FOLD_COUNT` - 1, by its time [s].
+def assign_blocks(times: Float1D, period: float | None) -> Int1D:
+    """Assign every row to a block, 0 to `FOLD_COUNT` - 1, by its time [s], shape (N,).
 
-    The same phases of all periods are left out together.
+    The same phases of all periods are held out together.
     """
     elapsed = times - times[0]
     if period is not None and elapsed[-1] > 1.5 * period:

@@ -1,4 +1,4 @@
-"""Instrumental variables: least squares that noise of the motion does not bias."""
+"""Instrumental variables: least squares without bias by noise of the motion."""
 
 import time
 from dataclasses import asdict, dataclass, replace
@@ -15,7 +15,7 @@ from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.reduction import span_of
 
 MISSING_INSTRUMENTS_MESSAGE = (
-    "no instruments: the log does not repeat; this is weighted least squares"
+    "no instruments, because the log does not repeat; this is weighted least squares"
 )
 
 
@@ -24,17 +24,17 @@ MISSING_INSTRUMENTS_MESSAGE = (
 class InstrumentalVariables(Estimator):
     r"""Two-stage least squares with the regressor of other periods as instruments.
 
-    The regressor is made from measured positions, so that its noise goes with the residuals: that
-    of velocities and accelerations shrinks least squares, and in a loop that feeds the same
-    positions back even the torque follows it. The regressor Z along the mean of the *other* periods
-    of a log that repeats goes with W, and its noise with neither [1]_. With the weights of the
-    joints the first stage is the projection :math:`\hat W = Z (Z^T Z)^{-1} Z^T W`, the second
+    The regressor is computed from measured positions, so that its noise correlates with the
+    residuals: noise of velocities and accelerations biases least squares toward zero, and feedback
+    of the same positions makes the torque follow it. The regressor Z along the mean of the *other*
+    periods of a periodic log correlates with W, but not with the noise [1]_. With the weights of
+    the joints the first stage is the projection :math:`\hat W = Z (Z^T Z)^{-1} Z^T W`, the second
 
     .. math:: \hat\beta = (\hat W^T \hat W)^{-1} \hat W^T y ,
 
-    which is :math:`(Z^T W)^{-1} Z^T y`. Where other work simulates the identified robot with its
-    controller for instruments [2]_, a log that repeats has them itself, and nobody needs to know
-    the controller. Without a second period it is weighted least squares, and says so.
+    which is :math:`(Z^T W)^{-1} Z^T y`. Other work simulates the identified robot with its
+    controller for instruments [2]_; a periodic log needs no knowledge of the controller. Without a
+    second period it is weighted least squares, as its message states.
 
     References
     ----------
@@ -47,7 +47,7 @@ class InstrumentalVariables(Estimator):
 
     uses_instruments: ClassVar[bool] = True
     rounds: int = 5
-    """How often weights are estimated anew."""
+    """Number of weight estimates."""
     block: float | None = None
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
@@ -55,25 +55,25 @@ class InstrumentalVariables(Estimator):
         check_rounds("instrumental variables need", self.rounds, self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the estimate; `rng` is not used."""
+        """Fit the problem; `rng` is not used."""
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began, wls = time.perf_counter(), WeightedLeastSquares(rounds=1, block=self.block)
-        found = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
+        estimate = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
         named: dict[str, Any] = {"estimator": "instrumental-variables", "options": asdict(self)}
-        if problem.instruments is None or not found.success:
-            text = found.message or MISSING_INSTRUMENTS_MESSAGE
-            return replace(found, message=text, **named)
-        beta = found.beta
+        if problem.instruments is None or not estimate.success:
+            text = estimate.message or MISSING_INSTRUMENTS_MESSAGE
+            return replace(estimate, message=text, **named)
+        beta = estimate.beta
         for _ in range(self.rounds):
-            left = problem.y - problem.W @ beta
-            sigma = np.sqrt((problem.unstack_rows(left) ** 2).mean(axis=0))
+            residual = problem.y - problem.W @ beta
+            sigma = np.sqrt((problem.unstack_rows(residual) ** 2).mean(axis=0))
             weight = np.tile(1.0 / np.where(sigma > 0.0, sigma, 1.0), problem.samples)
             Q = span_of(problem.instruments * weight[:, None])
             first = Q.T @ (problem.W * weight[:, None])
             beta = np.linalg.lstsq(first, Q.T @ (problem.y * weight), rcond=None)[0]
-        left, W = problem.y - problem.W @ beta, Q @ first / weight[:, None]
-        # A fit of these torques has the residuals of W, not those of its share.
-        found = wls.fit(replace(problem, W=W, y=W @ beta + left), rng)
-        rms = np.sqrt((problem.unstack_rows(left) ** 2).mean(axis=0))
+        residual, W = problem.y - problem.W @ beta, Q @ first / weight[:, None]
+        # A fit of these torques has the residuals of W, not those of its projection.
+        estimate = wls.fit(replace(problem, W=W, y=W @ beta + residual), rng)
+        rms = np.sqrt((problem.unstack_rows(residual) ** 2).mean(axis=0))
         seconds = time.perf_counter() - began
-        return replace(found, beta=beta, torque_rms=rms, seconds=seconds, **named)
+        return replace(estimate, beta=beta, torque_rms=rms, seconds=seconds, **named)

@@ -1,10 +1,10 @@
 """Ordinary and weighted least squares with covariance for colored residuals.
 
-Logs that do not fit into memory come in parts, linear problems of some seconds that are not kept:
-one pass over them leaves one small triangular factor per joint, from which weights and parameters
-follow; a second pass adds up the covariance, whose blocks must lie within parts.
+Logs that do not fit into memory come in parts, linear problems of some seconds: one pass over them
+gives one small triangular factor per joint, from which weights and parameters follow; a second pass
+adds up the covariance, whose blocks must lie within parts.
 
-What rows of several logs weigh, by the noise of every log and joint.
+Weights of rows of several logs, by the noise of every log and joint.
 """
 
 import time
@@ -22,7 +22,7 @@ from robotid_sim.estimation.block_sandwich import (
     block_sandwich,
     check_block,
     check_rounds,
-    length_of,
+    choose_block_length,
 )
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.problem import Estimator, LinearProblem, weights_of
@@ -30,22 +30,22 @@ from robotid_sim.estimation.reduction import Reduction, reduce_parts, reduce_row
 from robotid_sim.threads import one_blas_thread
 
 ProblemStream = Callable[[], Iterable[LinearProblem]]
-"""Returns the parts of a log from its first one; called once a pass.
+"""Returns the parts of a log from the first one; called once per pass.
 
-Motions with a row filter should overlap by twice its `edge`, which it drops at both ends.
+Motions with a row filter should overlap by twice its `edge`, which is dropped at both ends.
 """
 
 MIN_NOISE = 1e-150
-"""Stands for zero where noise is divided by [N m]."""
+"""Minimum noise in divisions [N m]."""
 
-PROBLEM_REMEDY = "make one by build_problem(motion, nominal, basis)"
-"""What to do where a problem was expected."""
+PROBLEM_REMEDY = "make one with build_problem(motion, nominal, basis)"
+"""Remedy where a problem was expected."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrdinaryLeastSquares(Estimator):
-    """Ordinary least squares: all joints weigh alike.
+    """Ordinary least squares: all joints have equal weight.
 
     References
     ----------
@@ -73,7 +73,7 @@ class OrdinaryLeastSquares(Estimator):
         check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the least-squares estimate; `rng` is not used."""
+        """Fit the problem by least squares; `rng` is not used."""
         del rng
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         return fit_rows(problem, "ols", rounds=0, block=self.block, options=asdict(self))
@@ -82,7 +82,7 @@ class OrdinaryLeastSquares(Estimator):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedLeastSquares(Estimator):
-    r"""Weighted least squares: every joint weighs by the inverse of its noise.
+    r"""Weighted least squares: the weight of a joint is the inverse of its noise.
 
     Starts from ordinary least squares, estimates :math:`\hat\sigma_j` of every joint from its
     residuals, and minimizes :math:`\sum_j |y_j - W_j \beta|^2 / \hat\sigma_j^2`, `rounds` times.
@@ -109,7 +109,7 @@ class WeightedLeastSquares(Estimator):
     """
 
     rounds: int = 5
-    """How often weights are estimated anew; two are too few where torques differ by 1e4."""
+    """Number of weight estimates; two do not suffice where torques differ by 1e4."""
     block: float | None = None
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
@@ -117,7 +117,7 @@ class WeightedLeastSquares(Estimator):
         check_rounds("weighted least squares needs", self.rounds, self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the weighted least-squares estimate; `rng` is not used."""
+        """Fit the problem by weighted least squares; `rng` is not used."""
         del rng
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         return fit_rows(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
@@ -133,17 +133,17 @@ def fit_rows(
     options: dict[str, Any],
     reduction: Reduction | None = None,
 ) -> Estimate:
-    """Return the least-squares estimate of a problem; without success where the rank is deficient.
+    """Fit a problem by least squares; ``success=False`` where the rank is deficient.
 
-    Weights are estimated anew in so many rounds; 0 is ordinary least squares. Blocks of the
-    covariance have a length [s], or follow from the correlation of the residuals. Name and options
-    are what the estimate says of its estimator.
+    Weights are estimated in `rounds`; 0 is ordinary least squares. Blocks of the covariance have a
+    length [s], or follow from the correlation of the residuals. Name and options are stored in the
+    estimate.
     """
     began = time.perf_counter()
-    result = estimate_of(problem, name, len(problem.W), options)
+    result = make_result(problem, name, len(problem.W), options)
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
-        length = length_of(problem, beta, block)
+        length = choose_block_length(problem, beta, block)
         return block_sandwich(problem, beta, weights, inverse, length)
 
     if reduction is None:
@@ -151,8 +151,8 @@ def fit_rows(
     estimate = fit_reduction(reduction, rounds, result, sandwich)
     if not estimate.success:
         return estimate
-    estimate = replace(estimate, block=length_of(problem, estimate.beta, block))
-    if problem.random is not None:  # covariances hold its effects
+    estimate = replace(estimate, block=choose_block_length(problem, estimate.beta, block))
+    if problem.random is not None:  # covariances include its effects
         assert estimate.cov is not None
         assert estimate.cov_white is not None
         weights = weights_of(estimate)
@@ -163,25 +163,24 @@ def fit_rows(
 
 
 def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = None) -> Estimate:
-    """Return the weighted least-squares estimate of a log that comes in parts, in two passes.
+    """Fit a log in parts by weighted least squares, in two passes.
 
-    It is that of all rows at once, but for rounding, and but for covariance blocks that the
-    bounds of the parts cut: their length follows the residuals of the first part unless it is
-    given.
+    The result equals that of all rows at once, except for rounding and for covariance blocks at the
+    bounds of the parts: without `block` their length follows the residuals of the first part.
 
-    The function `parts` returns the parts from the first one, each time that it is called. Raises
-    `LogError` if there are none. The estimate has no success where the motion does not excite every
+    The function `parts` returns the parts from the first one at each call. Raises `LogError` if
+    there are none. The estimate has ``success=False`` where the motion does not excite every
     parameter.
     """
     began, method = time.perf_counter(), estimator or WeightedLeastSquares()
     first = next(iter(parts()), None)
     reduction = reduce_parts(parts())
     assert first is not None
-    result = estimate_of(first, "wls", round(reduction.samples) * reduction.dof, asdict(method))
+    result = make_result(first, "wls", round(reduction.samples) * reduction.dof, asdict(method))
     del first
 
     def length(beta: Float1D) -> float:
-        return length_of(next(iter(parts())), beta, method.block)
+        return choose_block_length(next(iter(parts())), beta, method.block)
 
     def sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
         block = length(beta)
@@ -194,12 +193,12 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
     return replace(estimate, seconds=time.perf_counter() - began)
 
 
-def estimate_of(
+def make_result(
     problem: LinearProblem, name: str, rows: int, options: dict[str, Any]
 ) -> Callable[..., Estimate]:
-    """Return what makes an estimate of the numbers of a fit, for `fit_reduction`.
+    """Make the constructor of an estimate for `fit_reduction`.
 
-    Name, number of rows and options are what the estimate says of its fit.
+    Name, number of rows and options are stored in the estimate.
     """
     return partial(
         Estimate,
@@ -218,12 +217,12 @@ def fit_reduction(
     result: Callable[..., Estimate],
     sandwich: Callable[[Float1D, Float1D, Float2D], Float2D],
 ) -> Estimate:
-    """Return the least-squares estimate of rows that are given by their triangular factors.
+    """Fit rows by least squares, given their triangular factors.
 
-    Weights are estimated anew in so many rounds; 0 is ordinary least squares. `result` makes the
-    estimate, see `estimate_of`; `sandwich` returns the covariance for colored residuals, shape (b,
-    b), from solution, shape (b,), weights, shape (n,), and the inverse of the triangular factor.
-    Without success where the rows are rank-deficient.
+    Weights are estimated in `rounds`; 0 is ordinary least squares. `result` makes the estimate, see
+    `make_result`; `sandwich` returns the covariance for colored residuals, shape (b, b),
+    from solution, shape (b,), weights, shape (n,), and the inverse of the triangular factor. The
+    result has ``success=False`` where the rows are rank-deficient.
     """
     weights: Float1D = np.ones(reduction.dof)
     rank = reduction.factors.shape[2] - 1
@@ -252,7 +251,7 @@ def fit_reduction(
 
 
 def noise_std(reduction: Reduction, beta: Float1D, rank: float) -> Float1D:
-    """Return the noise of every joint's rows [N m or N], shape (n,), nowhere zero.
+    """Estimate the noise of the rows per joint [N m or N], shape (n,), always positive.
 
     The degrees of freedom `rank` of the fit are shared by the joints.
     """
@@ -264,7 +263,7 @@ def noise_std(reduction: Reduction, beta: Float1D, rank: float) -> Float1D:
 def white_covariance(
     reduction: Reduction, weights: Float1D, sigma: Float1D, inverse: Float2D
 ) -> Float2D:
-    r"""Return the covariance of a weighted fit whose residuals are white.
+    r"""Compute the covariance of a weighted fit with white residuals.
 
     .. math:: A \Big( \sum_j w_j^4 \sigma_j^2 W_j^T W_j \Big) A, \qquad
         A = \Big( \sum_j w_j^2 W_j^T W_j \Big)^{-1}.
@@ -278,7 +277,7 @@ def white_covariance(
 
 
 def random_errors(problem: LinearProblem, weights: Float1D, inverse: Float2D) -> Float2D:
-    """Return the errors of the parameters by one standard deviation of every random effect, (b, k).
+    """Compute the parameter errors by one standard deviation of random effects, (b, k).
 
     The weights are those of the joints in the fit, the inverse that of the triangular factor of the
     weighted regressor.
@@ -290,19 +289,19 @@ def random_errors(problem: LinearProblem, weights: Float1D, inverse: Float2D) ->
 
 
 NOISE_ROUNDS = 3
-"""How often the noise of logs is estimated anew."""
+"""Number of estimates of the noise of logs."""
 
 MAX_WEIGHT_RATIO = 20.0
-"""Largest ratio of weights: a log that a fit happens to pass exactly must not be all of it."""
+"""Maximum ratio of weights: a log with an exact fit by chance must not dominate."""
 
 
 def weights_by_log(problem: LinearProblem, log_of: Int1D) -> Float2D:
-    """Return weights that make the noise of logs alike, one a log and joint, shape (logs, n).
+    """Compute weights that equalize the noise of logs, one per log and joint, shape (logs, n).
 
     With them the noise of every joint's rows is that of the joint in the fit of all logs: iterated
-    weighted least squares with one variance a log and joint.
+    weighted least squares with one variance per log and joint.
 
-    The rows are not weighed yet; `log_of` says which log every sample is of, from 0.
+    The rows are not weighted yet; `log_of` is the index of the log of every sample.
     """
     logs = int(log_of.max()) + 1
     weights = np.ones((logs, problem.dof))

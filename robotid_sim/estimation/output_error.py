@@ -1,12 +1,12 @@
 r"""Output error: predicted positions against measured ones.
 
-Input error: the torque that holds a simulated robot to the measured positions.
+Input error: the torque that makes a simulated robot follow the measured positions.
 
-White noise of the torques by the likelihood of the innovations of a Kalman filter.
+White noise of the torques by the likelihood of innovations of a Kalman filter.
 
-A loop that feeds noisy positions back shakes the torques, and differences of their samples cannot
-tell that from noise; but what shakes the robot shows in its positions. The innovations e of a
-filter of one sample and joint, of variance s, have the likelihood [1]_
+Measurement noise fed back by the controller appears in the torques, and differences of samples
+cannot separate it from torque noise; but real torque moves the robot. The innovations e of a filter
+of one sample and joint, of variance s, have the likelihood [1]_
 
 .. math:: -2 \log L = \sum_{k, j} \log s_{kj} + e_{kj}^2 / s_{kj} .
 
@@ -57,8 +57,8 @@ class OutputError(Estimator):
     r"""Parameters whose simulated positions are closest to the measured ones.
 
     The robot is simulated under the measured torques, and its loop is closed around the *measured*
-    positions by a correction gain, so that no controller has to be known (methods that simulate the
-    robot in its loop need the one of the machine [1]_). Minimized is, over all samples,
+    positions by a correction gain, so that the controller need not be known (methods that simulate
+    the robot in its loop need it [1]_). The cost over all samples is
 
     .. math:: \sum_k \| S_k^{-1/2} (z_k - q_k(\beta)) \|^2
 
@@ -69,12 +69,12 @@ class OutputError(Estimator):
     the sensitivities follow :math:`\partial \ddot q / \partial \beta = -\tilde M^{-1} Y` through
     the linearized loop. The covariance is the block sandwich of the last step.
 
-    Positions need no differentiation and no low-pass, so that there is nothing to tune. Where the
-    controller has seen the noise that the log has, torques go with past noise; white innovations do
-    not, those by a constant `bandwidth` do, and bias the estimate. Torque noise enters as noise of
-    the input, which shrinks the estimate by the square of its size over that of the torque, both
-    below the bandwidth: next to nothing. What the model lacks is not allowed for in the parameters;
-    in their covariance it is where it repeats, for blocks hold one phase of all periods.
+    Positions need no differentiation and no low-pass, so that nothing needs tuning. If the
+    controller receives the noise of the log, torques correlate with past noise; white innovations
+    do not, those by a constant `bandwidth` do, and bias the estimate. Torque noise is noise of the
+    input, which shrinks the estimate by the square of its size over that of the torque, both below
+    the bandwidth: negligible. Unmodeled torque biases the parameters; their covariance includes it
+    where it repeats, because blocks contain one phase of all periods.
 
     References
     ----------
@@ -93,25 +93,25 @@ class OutputError(Estimator):
 
     def __post_init__(self) -> None:
         if self.bandwidth is not None and not 0.0 < self.bandwidth < np.inf:
-            raise OptionError(f"a correction needs a positive bandwidth, got {self.bandwidth}")
+            raise OptionError(f"the correction bandwidth must be positive, got {self.bandwidth}")
         check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the estimate; `rng` is not used."""
+        """Fit the problem; `rng` is not used."""
         del rng
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
-        found = fit_predictions(problem, self._observer, self.block)
-        return replace(found, estimator="output-error", options=asdict(self))
+        estimate = fit_predictions(problem, self._observer, self.block)
+        return replace(estimate, estimator="output-error", options=asdict(self))
 
     def _observer(self, robot: Robot, recording: RecordedLog, columns: Int1D) -> Observer | None:
         gains = constant_gains(self.bandwidth or FIRST_BANDWIDTH, recording)
         if self.bandwidth is not None:
-            held = find_settled_samples(self.bandwidth, recording)
-            return Observer(recording, gains, np.tile(held[:, None], recording.q.shape[1]))
+            settled = find_settled_samples(self.bandwidth, recording)
+            return Observer(recording, gains, np.tile(settled[:, None], recording.q.shape[1]))
         motion = predict(robot, recording, gains)
         if motion is None:
             return None
-        noise = likely_torque_noise(robot, recording, motion, gains, columns)
+        noise = estimate_torque_noise(robot, recording, motion, gains, columns)
         # The gains of a Kalman filter for this noise.
         samples, n = recording.q.shape
         P, gains = start_covariance(recording), np.empty((samples, 2 * n, n))
@@ -134,24 +134,24 @@ class OutputError(Estimator):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputError(Estimator):
-    r"""Parameters with which a simulated loop needs the measured torques and no others.
+    r"""Parameters for which a simulated loop needs only the measured torques.
 
-    The robot is simulated under the measured torques, and a loop of a given bandwidth holds it to
-    the measured positions z. What that loop adds to the measured torque is the input error
+    The robot is simulated under the measured torques, and a loop of a given bandwidth makes it
+    follow the measured positions z. The torque that the loop adds is the input error
 
     .. math:: \Delta\tau_k(\beta) = \omega^2 \tilde M(q_k) \, (z_k - q_k(\beta)) ,
 
-    and its square over the noise of every joint is minimized, as closed-loop input error methods
-    do [1]_, [2]_. Those simulate the machine's own controller along its reference; the logs of a
-    machine seldom tell either, and here nothing has to be known of them. The mass matrix is that of
-    weighted least squares, from which Gauss-Newton steps start, with all sensitivities (DIDIM [1]_
-    neglects those of the simulated motion). The covariance is the block sandwich of the last step.
+    and its square over the noise of every joint is minimized, as closed-loop input error methods do
+    [1]_, [2]_. Those simulate the controller of the machine along its reference, which logs seldom
+    contain; here both may be unknown. The mass matrix is that of weighted least squares, from which
+    Gauss-Newton steps start, with all sensitivities (DIDIM [1]_ neglects those of the simulated
+    motion). The covariance is the block sandwich of the last step.
 
-    Beside output error it weighs what is in the torque, in its own unit: the choice where torques
-    are noisier than positions. The loop is a low-pass for both, so that its bandwidth is that of
-    the fit: too high, and the noise of the encoders comes in with its square; too low, and friction
-    near standstill goes out. Where the controller has seen the noise of the log, torques go with
-    it, and bias this estimate; take `output-error` there.
+    In contrast to output error it weights torques, in their unit: the choice where torques are
+    noisier than positions. The loop is a low-pass for both, so that its bandwidth is that of the
+    fit: if it is too high, encoder noise enters with its square; if it is too low, friction near
+    standstill is lost. If the controller receives the noise of the log, torques correlate with it
+    and bias this estimate; then use `output-error`.
 
     References
     ----------
@@ -170,15 +170,15 @@ class InputError(Estimator):
 
     def __post_init__(self) -> None:
         if not 0.0 < self.bandwidth < np.inf:
-            raise OptionError(f"a loop needs a positive bandwidth, got {self.bandwidth}")
+            raise OptionError(f"the bandwidth of the loop must be positive, got {self.bandwidth}")
         check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the estimate; `rng` is not used."""
+        """Fit the problem; `rng` is not used."""
         del rng
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
-        found = fit_predictions(problem, self._observer, self.block)
-        return replace(found, estimator="input-error", options=asdict(self))
+        estimate = fit_predictions(problem, self._observer, self.block)
+        return replace(estimate, estimator="input-error", options=asdict(self))
 
     def _observer(self, robot: Robot, recording: RecordedLog, columns: Int1D) -> Observer:
         del columns
@@ -186,10 +186,10 @@ class InputError(Estimator):
 
 
 def make_observer(robot: Robot, recording: RecordedLog, bandwidth: float) -> Observer:
-    """Return the loop that holds a simulated robot to a recording, its innovations as torques.
+    """Make the loop with which a simulated robot follows a recording, with innovations as torques.
 
     All joints have one bandwidth [rad/s]. The weighted innovations are the torques that the loop
-    adds [N m or N], zero until it has forgotten the start and what it missed.
+    adds [N m or N], zero until the start, or a gap, has decayed.
     """
     weights = bandwidth**2 * mass_matrix(robot, recording.q)
     weights[~find_settled_samples(bandwidth, recording)] = 0.0
@@ -197,28 +197,28 @@ def make_observer(robot: Robot, recording: RecordedLog, bandwidth: float) -> Obs
 
 
 MAX_SAMPLES = 5000
-"""Samples that are looked at, about the middle of a recording; more tell little more."""
+"""Maximum number of samples, about the middle of a recording."""
 
 MAX_SWEEPS = 8
-"""Most turns over all joints."""
+"""Maximum number of sweeps over all joints."""
 
 PARABOLA_STEP = 0.7
 """Distance of the points of a parabola, in the logarithm of the noise."""
 
 MAX_LOG_STEP = 2.0
-"""Largest step of the logarithm."""
+"""Maximum step of the logarithm."""
 
 LOG_TOLERANCE = 0.1
-"""Largest change of the logarithms in a sweep at which they have settled."""
+"""Maximum change of the logarithms in a sweep at convergence."""
 
 MIN_NOISE_SHARE = 1e-6
-"""Least torque noise over the RMS torque."""
+"""Minimum torque noise over the RMS torque."""
 
 
-def likely_torque_noise(
+def estimate_torque_noise(
     robot: Robot, recording: RecordedLog, motion: PredictedMotion, gains: Float, columns: Int1D
 ) -> Float1D:
-    """Return the torque noise [N m] of largest likelihood along a prediction, shape (n,).
+    """Estimate the torque noise [N m] by maximum likelihood along a prediction, shape (n,).
 
     The prediction was corrected with the gains, shape (N, 2 n, n).
     """
@@ -229,14 +229,14 @@ def likely_torque_noise(
     position = recording.position_noise**2
     start = np.diag(np.concatenate([position, position / recording.dt**2]))
     fixed = (recording.dt, recording.lead, position, recording.sound[part])
-    given = (motion.innovations[part], np.ascontiguousarray(gains[part]))
+    prediction = (motion.innovations[part], np.ascontiguousarray(gains[part]))
 
     def cost(log_noise: Float1D) -> float:
         G = slopes.G * np.exp(log_noise)
-        return float(filter_kernels.likelihood(slopes.A, G, *fixed, start.copy(), *given))
+        return float(filter_kernels.likelihood(slopes.A, G, *fixed, start.copy(), *prediction))
 
     least = np.log(np.maximum(MIN_NOISE_SHARE * np.sqrt((recording.tau**2).mean(axis=0)), 1e-12))
-    x = np.maximum(np.log(np.maximum(white_noise(recording.tau), 1e-300)), least)
+    x = np.maximum(np.log(np.maximum(estimate_white_noise(recording.tau), 1e-300)), least)
     for _ in range(MAX_SWEEPS):
         before = x.copy()
         for j in range(n):
@@ -247,7 +247,7 @@ def likely_torque_noise(
 
 
 def _downhill(cost: Callable[[Float1D], float], x: Float1D, j: int) -> float:
-    """Return the step of coordinate j to the lowest point of a parabola through three points."""
+    """Compute the step of coordinate j to the minimum of a parabola through three points."""
     values = []
     for step in (-PARABOLA_STEP, 0.0, PARABOLA_STEP):
         moved = x.copy()
@@ -259,7 +259,7 @@ def _downhill(cost: Callable[[Float1D], float], x: Float1D, j: int) -> float:
     return float(np.clip(-0.5 * PARABOLA_STEP * slope / bend, -MAX_LOG_STEP, MAX_LOG_STEP))
 
 
-def white_noise(x: Float2D) -> Float1D:
-    """Return the white noise of signals (N, n) by their third differences, shape (n,)."""
+def estimate_white_noise(x: Float2D) -> Float1D:
+    """Estimate the white noise of signals (N, n) by their third differences, shape (n,)."""
     spread = np.median(np.abs(np.diff(x, 3, axis=0)), axis=0)
     return np.asarray(spread / (0.6745 * np.sqrt(20.0)))

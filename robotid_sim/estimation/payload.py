@@ -1,4 +1,4 @@
-r"""A payload, from a log with it and a log without.
+r"""Estimation of a payload from a log with it and a log without.
 
 Both logs share the parameters of the robot, and only the loaded one has the load's own,
 
@@ -6,8 +6,8 @@ Both logs share the parameters of the robot, and only the loaded one has the loa
     \begin{pmatrix} W_0 & 0 \\ W_1 & L_1 \end{pmatrix}
     \begin{pmatrix} \beta \\ \phi_L \end{pmatrix},
 
-so that one weighted fit gives both, the uncertainty of the robot included [1]_. Whatever both logs
-have alike, such as an error of the friction model, goes into :math:`\beta`.
+so that one weighted fit gives both, the uncertainty of the robot included [1]_. Errors common to
+both logs, such as that of a friction model, go into :math:`\beta`.
 
 References
 ----------
@@ -51,12 +51,12 @@ LOAD_SYMBOLS = tuple(f"{symbol}L" for symbol in parameters.INERTIAL_SYMBOLS)
 LOAD_UNITS = ("kg",) + ("kg m",) * 3 + ("kg m^2",) * 6
 
 MIN_MASS_RATIO = 3.0
-"""Standard deviations by which a mass must differ from zero to be one."""
+"""Minimum mass of a load over its standard deviation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PayloadEstimate:
-    """A load at the tip; what no joint torque depends on by itself is NaN."""
+    """A load at the tip; values that are not identifiable are NaN."""
 
     mass: float
     """[kg]."""
@@ -74,11 +74,11 @@ class PayloadEstimate:
 
     @property
     def is_absent(self) -> bool:
-        """Whether the mass does not differ from zero; then there is no center either."""
+        """Whether the mass does not differ from zero; then the center is not identifiable."""
         return self.mass <= MIN_MASS_RATIO * self.mass_std
 
     def sentences(self) -> list[str]:
-        """Return the load in words."""
+        """Describe the load."""
         if not self.success:
             return [f"The payload could not be estimated: {self.message}."]
         if self.is_absent:
@@ -86,14 +86,14 @@ class PayloadEstimate:
         place = ", ".join("?" if np.isnan(c) else f"{c:.4f}" for c in self.com)
         spread = ", ".join("?" if np.isnan(s) else f"{s:.2g}" for s in self.com_std)
         return [
-            f"The payload has {self.mass:.4g} +- {self.mass_std:.2g} kg at ({place}) +- ({spread}) "
-            "m in the tip frame.",
+            f"The payload has {self.mass:.4g} ± {self.mass_std:.2g} kg at ({place}) ± ({spread}) m "
+            f"in the tip frame.",
             *["Values marked '?' are not identifiable."] * bool(np.isnan(self.com).any()),
         ]
 
 
 def payload_columns(motion: Motion, nominal: Robot) -> Float2D:
-    """Return the torque rows of a load fixed to the last link, per parameter, shape (N n, 10)."""
+    """Compute the torque rows per parameter of a load fixed to the last link, shape (N n, 10)."""
     last = parameters.inertial_slice(nominal.dof - 1)
     selected = range(last.start, last.stop)
     Y = torque_regressor(nominal, motion.q, motion.dq, motion.ddq, selected)
@@ -103,7 +103,7 @@ def payload_columns(motion: Motion, nominal: Robot) -> Float2D:
 def payload_parameters(
     nominal: Robot, mass: float, com: Float1D, central: Float2D | None = None
 ) -> Float1D:
-    """Return the ten parameters of a known load about the frame of the last link, shape (10,).
+    """Compute the ten parameters of a shown load about the frame of the last link, shape (10,).
 
     Parameters as of `Robot.with_payload`.
     """
@@ -123,11 +123,11 @@ def estimate_payload(
     """Estimate a load from the motions of two logs, without and with it.
 
     The motions have rows at the same rate; their trajectories need not be the same. The nominal
-    model and its base parameters, those that the recorded torques show, are of the robot without
-    load. The estimator is by default weighted least squares. Errors of the torque constants,
-    independent and of the relative standard deviation `gain_std`, are the same in both logs and
-    show in neither: they widen the standard deviations. Raises `RankDeficientError` if no joint
-    torque depends on a load at all.
+    model and its base parameters, those identifiable from the recorded torques, are of the robot
+    without load. The estimator is by default weighted least squares. Errors of the torque
+    constants, independent and of the relative standard deviation `gain_std`, are equal in both logs
+    and not identifiable: they widen the standard deviations. Raises `RankDeficientError` if no
+    joint torque depends on a load at all.
     """
     # Independent parameters of a load that measured torques depend on, all as combinations of them.
     measured = np.asarray(loaded.tau.any(axis=0))
@@ -136,7 +136,7 @@ def estimate_payload(
     flat = Y[:, measured].reshape(-1, 10)
     leads = np.sort(independent_columns(flat))
     if not leads.size:
-        raise RankDeficientError("no joint torque depends on a load at the tip")
+        raise RankDeficientError("no measured torque depends on a load at the tip")
     K: Float2D = np.asarray(np.linalg.lstsq(flat[:, leads], flat, rcond=None)[0])
     K[np.abs(K) < RANK_TOLERANCE] = 0.0
     problem = payload_problem(unloaded, loaded, nominal, basis, leads)
@@ -155,37 +155,36 @@ def estimate_payload(
     to_tip = np.array([inertia.transform(unit, T) for unit in np.eye(10)]).T
     chain = to_tip @ np.eye(10)[:, leads]
     phi, cov = chain @ whole.beta[basis.rank :], whole.cov[basis.rank :, basis.rank :]
-    # The combinations that no torque shows, of parameters about the last link.
+    # The combinations of parameters about the last link that are not identifiable.
     blind: Float2D = np.delete(np.eye(10), leads, axis=1)
     blind[leads] = -np.delete(K, leads, axis=1)
-    seen = np.abs(to_tip @ blind).max(axis=1, initial=0.0) < 1e-6
-    return _make_estimate(phi, chain @ cov @ chain.T, seen, estimate)
+    identifiable = np.abs(to_tip @ blind).max(axis=1, initial=0.0) < 1e-6
+    return _make_estimate(phi, chain @ cov @ chain.T, identifiable, estimate)
 
 
-def _make_estimate(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> PayloadEstimate:
-    """Return the load of ten parameters about the tip, of which some are seen."""
-    std = np.where(seen, np.sqrt(np.maximum(np.diag(cov), 0.0)), np.nan)
+def _make_estimate(
+    phi: Float1D, cov: Float2D, shown: Bool1D, estimate: Estimate
+) -> PayloadEstimate:
+    """Make the load of ten parameters about the tip, of which some are identifiable."""
+    std = np.where(shown, np.sqrt(np.maximum(np.diag(cov), 0.0)), np.nan)
     com = phi[1:4] / phi[0]
     to_com = np.hstack([-com[:, None], np.eye(3)]) / phi[0]  # c = l / m: dc = (dl - c dm) / m
     com_std = np.sqrt(np.diag(to_com @ cov[:4, :4] @ to_com.T))
-    absent = bool(seen[0] and phi[0] <= MIN_MASS_RATIO * std[0])
-    visible = seen[0] & seen[1:4] & (not absent)
-    none = (
-        f"no load found: m = {phi[0]:.2g} +- {std[0]:.2g} kg, its center cannot be known; give as "
-        "second log one with a load"
-    )
-    swapped = bool(seen[0] and phi[0] < -MIN_MASS_RATIO * std[0])
+    absent = bool(shown[0] and phi[0] <= MIN_MASS_RATIO * std[0])
+    visible = shown[0] & shown[1:4] & (not absent)
+    none = f"no load found: m = {phi[0]:.2g} ± {std[0]:.2g} kg; the second log must have the load"
+    swapped = bool(shown[0] and phi[0] < -MIN_MASS_RATIO * std[0])
     if swapped:
         none = (
-            f"the first log carries {-phi[0]:.4g} +- {std[0]:.2g} kg more than the second; give "
-            "the log without the load first"
+            f"the first log has {-phi[0]:.4g} ± {std[0]:.2g} kg more than the second; give the log "
+            f"without the load first"
         )
     return PayloadEstimate(
-        mass=float(phi[0]) if seen[0] else np.nan,
+        mass=float(phi[0]) if shown[0] else np.nan,
         mass_std=float(std[0]),
         com=np.where(visible, com, np.nan),
         com_std=np.where(visible, com_std, np.nan),
-        phi=np.where(seen, phi, np.nan),
+        phi=np.where(shown, phi, np.nan),
         phi_std=std,
         estimate=estimate,
         success=not swapped,
@@ -196,7 +195,7 @@ def _make_estimate(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate)
 def payload_problem(
     unloaded: Motion, loaded: Motion, nominal: Robot, basis: BaseParameters, leads: Int1D
 ) -> LinearProblem:
-    """Return the rows of both motions, with the chosen parameters of the load as the last ones."""
+    """Stack the rows of both motions, with the chosen parameters of the load as the last ones."""
     parts = []
     symbols, units = [LOAD_SYMBOLS[k] for k in leads], [LOAD_UNITS[k] for k in leads]
     for motion in (unloaded, loaded):
@@ -208,18 +207,18 @@ def payload_problem(
     return stack_problems(parts)
 
 
-def unknown_beside_mass(nominal: Robot) -> Int1D:
-    """Return independent parameters of a load whose mass is known, the others unknown.
+def list_load_unknowns(nominal: Robot) -> Int1D:
+    """List independent parameters of a load with shown mass.
 
-    Raises `RankDeficientError` if the torques do not tell the mass from them.
+    Raises `RankDeficientError` if the mass is not identifiable separately from them.
     """
     last = parameters.inertial_slice(nominal.dof - 1)
     Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
     flat = Y.reshape(-1, 10)
     leads = np.sort(1 + independent_columns(flat[:, 1:]))
-    own = flat[:, 0] - flat[:, leads] @ np.linalg.lstsq(flat[:, leads], flat[:, 0], rcond=None)[0]
-    if np.linalg.norm(own) <= RANK_TOLERANCE * max(float(np.linalg.norm(flat)), 1e-300):
+    mass = flat[:, 0] - flat[:, leads] @ np.linalg.lstsq(flat[:, leads], flat[:, 0], rcond=None)[0]
+    if np.linalg.norm(mass) <= RANK_TOLERANCE * max(float(np.linalg.norm(flat)), 1e-300):
         raise RankDeficientError(
-            "no joint torque tells the mass of a load from its place; give mass and COM"
+            "the mass of the load is not identifiable without its COM; give mass and COM"
         )
     return leads

@@ -1,7 +1,7 @@
 r"""Gauss-Newton steps of estimators that predict the positions of a recording, sample by sample.
 
-Minimized are innovations, measured less predicted positions of `robotid_sim.estimation.simulation`,
-in weights that the estimator chooses. Their sensitivities follow
+The cost is that of innovations, measured minus predicted positions of
+`robotid_sim.estimation.simulation`, with weights of the estimator. Their sensitivities follow
 :math:`\partial \ddot q / \partial \beta = -\tilde M^{-1} Y` through the linearized loop that
 corrects the prediction.
 """
@@ -34,53 +34,53 @@ from robotid_sim.estimation.simulation import (
 from robotid_sim.model.robot import Robot
 
 MAX_ROUNDS = 20
-"""Most Gauss-Newton steps; three to five are usual."""
+"""Maximum number of Gauss-Newton steps; three to five are usual."""
 
 MAX_HALVINGS = 8
-"""How often a step that does not pay is halved."""
+"""Maximum number of halvings of a step that does not reduce the cost."""
 
 STEP_TOLERANCE = 1e-2
-"""Largest step, in standard deviations of the parameters, at which the search ends."""
+"""Maximum step at convergence, in standard deviations of the parameters."""
 
 ROW_TIME = 5e-3
 """Time over which innovations are averaged to a row [s]; sensitivities change more slowly."""
 
 MIN_STEP = 1e-7
-"""Torque of a step over the whole one below which it is rounding."""
+"""Torque of a step over the whole torque below which it is a rounding error."""
 
 SETTLING_TIME_CONSTANTS = 5.0
-"""Time constants of constant gains after which the start is forgotten."""
+"""Time constants of constant gains after which the start has decayed."""
 
 MAX_GAP_TIME_CONSTANTS = 0.05
-"""Time without positions, in time constants, that constant gains need not forget."""
+"""Maximum time without positions, in time constants, that needs no settling."""
 
 
 class Observer(NamedTuple):
-    """How the prediction of a recording is corrected, and what its innovations weigh."""
+    """Correction gains of the prediction of a recording, and weights of its innovations."""
 
     recording: RecordedLog
     gains: Float
     """Shape (N, 2 n, n)."""
     weights: Float
-    """By which innovations are multiplied: joint by joint, shape (N, n), or as vectors, shape
-    (N, n, n); in any unit that is the same for all samples of a joint."""
+    """Factors of innovations: joint by joint, shape (N, n), or as vectors, shape (N, n, n); in any
+    unit that is equal for all samples of a joint."""
 
     def weigh(self, part: slice, x: Float) -> Float:
-        """Return innovations (m, n), or their sensitivities (m, n, b), of some samples."""
+        """Weigh innovations (m, n), or their sensitivities (m, n, b), of some samples."""
         weights, flat = self.weights[part], x.reshape(*x.shape[:2], -1)
         product = weights[:, :, None] * flat if weights.ndim == 2 else weights @ flat
         return np.asarray(product.reshape(x.shape))
 
 
 Observe = Callable[[Robot, RecordedLog, Int1D], Observer | None]
-"""From a model, a recording and the columns of the regressor that are estimated to the way in which
-it is predicted; None if the model loses the motion."""
+"""Makes the observer from a model, a recording and the estimated columns of the regressor; None if
+the model loses the motion."""
 
 
 def find_settled_samples(bandwidth: float, recording: RecordedLog) -> Bool1D:
-    """Return at which samples constant gains of a bandwidth [rad/s] hold the motion, shape (N,).
+    """Find the samples at which constant gains of a bandwidth [rad/s] have settled, shape (N,).
 
-    Not where positions are missing, nor until the start, or what was missed, is forgotten.
+    They have not where positions are missing, nor until the start, or a gap, has decayed.
     """
     sound, step = recording.sound.all(axis=1), bandwidth * recording.dt
     missed = np.where(sound, 0.0, step)
@@ -99,10 +99,10 @@ def slopes_by_part(
 
 
 def fit_predictions(problem: LinearProblem, observe: Observe, block: float | None) -> Estimate:
-    """Return the estimate whose weighted innovations are least, from that of least squares.
+    """Minimize the weighted innovations, starting from least squares.
 
     Its covariance is the block sandwich of the last step. Without recordings of a whole robot it is
-    weighted least squares, and says so.
+    weighted least squares, as its message states.
     """
     began, method = time.perf_counter(), WeightedLeastSquares(block=block)
     wls = method.fit(problem)
@@ -113,16 +113,16 @@ def fit_predictions(problem: LinearProblem, observe: Observe, block: float | Non
     wls = replace(wls, nfev=search.evaluations, seconds=time.perf_counter() - began)
     if message or fit is None or fit.cov is None or fit.cov_white is None:
         return replace(wls, success=False, message=message)
-    # What the model lacks comes again with every period: in no two of them is it independent.
+    # Unmodeled torque repeats with every period, so periods are not independent.
     rows = replace(search.latest, period=problem.period, repeats=problem.period is not None)
     fit = WeightedLeastSquares(block=fit.block).fit(rows)
     assert fit.cov is not None
     assert fit.cov_white is not None
     blocks = row_blocks_of(rows, block_of(fit)) - len(beta) / problem.dof
     dof = np.full(len(beta), max(blocks, 1.0))
-    found = replace_parameters(problem, wls, beta, fit.cov, fit.cov_white, dof)
+    estimate = replace_parameters(problem, wls, beta, fit.cov, fit.cov_white, dof)
     seconds = time.perf_counter() - began
-    return replace(found, cond=fit.cond, block=fit.block, rows=fit.rows, seconds=seconds)
+    return replace(estimate, cond=fit.cond, block=fit.block, rows=fit.rows, seconds=seconds)
 
 
 class _GaussNewton:
@@ -136,11 +136,11 @@ class _GaussNewton:
         self.latest = problem
 
     def run(self, beta: Float1D) -> tuple[Float1D, Estimate | None, str]:
-        """Return parameters, the last linear fit, and why there is none, from a start (b,)."""
+        """Iterate from a start (b,); return parameters and last fit, or an error message."""
         robot, columns = make_simulated_robot(self.problem, beta), self.problem.basis.columns
-        found = [self.observe(robot, recording, columns) for recording in self.problem.recordings]
-        observers = [observer for observer in found if observer is not None]
-        rows = self._rows(observers, beta) if len(observers) == len(found) else None
+        results = [self.observe(robot, recording, columns) for recording in self.problem.recordings]
+        observers = [observer for observer in results if observer is not None]
+        rows = self._rows(observers, beta) if len(observers) == len(results) else None
         if rows is None:
             return beta, None, "the model of weighted least squares does not follow the motion"
         for _ in range(MAX_ROUNDS):
@@ -149,15 +149,15 @@ class _GaussNewton:
             if not fit.success:
                 return beta, None, fit.message
             step = fit.beta - beta
-            # It changes no torque, as at the end where there is no noise.
+            # It does not change the torque, as at convergence without noise.
             change, size = (np.linalg.norm(x) for x in (self.problem.W @ step, self.problem.y))
             if change < MIN_STEP * size or (np.abs(step) < STEP_TOLERANCE * fit.std).all():
                 return fit.beta, fit, ""
             better = self._descend(observers, rows, beta, step, fit.noise_std)
             if better is None:
-                return beta, None, "no step makes the innovations smaller"
+                return beta, None, "no step reduces the innovations"
             beta, rows = better
-        return beta, None, f"the innovations have not settled after {MAX_ROUNDS} steps"
+        return beta, None, f"the innovations have not converged after {MAX_ROUNDS} steps"
 
     def _descend(
         self,
@@ -167,7 +167,7 @@ class _GaussNewton:
         step: Float1D,
         noise: Float1D,
     ) -> tuple[Float1D, LinearProblem] | None:
-        """Return the parameters after a step, halved until it pays, and their rows."""
+        """Halve a step until it reduces the cost; return the parameters and their rows."""
         before = _cost(rows, beta, noise)
         for k in range(MAX_HALVINGS):
             new = beta + 0.5**k * step
@@ -177,7 +177,7 @@ class _GaussNewton:
         return None
 
     def _rows(self, observers: list[Observer], beta: Float1D) -> LinearProblem | None:
-        """Return the linear problem about parameters; None if their model loses the motion."""
+        """Linearize the problem about parameters; None if their model loses the motion."""
         self.evaluations += 1
         robot, parts = make_simulated_robot(self.problem, beta), []
         for observer in observers:
@@ -202,7 +202,7 @@ class _GaussNewton:
     def _rows_of(
         self, robot: Robot, observer: Observer, motion: PredictedMotion
     ) -> tuple[Float, Float2D]:
-        """Return weighted sensitivities (m, n, b) and innovations (m, n)."""
+        """Compute weighted sensitivities (m, n, b) and innovations (m, n)."""
         recording, gains, columns = observer.recording, observer.gains, self.problem.basis.columns
         b, n = len(columns), recording.q.shape[1]
         step, D = _samples_per_row(recording), np.zeros((2 * n, b))
@@ -224,17 +224,17 @@ class _GaussNewton:
 
 
 def _samples_per_row(recording: RecordedLog) -> int:
-    """Return how many samples become a row."""
+    """Compute the number of samples per row."""
     return max(1, round(ROW_TIME / recording.dt))
 
 
 def _sum_samples(x: Float, step: int) -> Float:
-    """Return sums of `step` samples over its root, so that white noise keeps its variance."""
+    """Sum `step` samples and divide by its root, so that white noise keeps its variance."""
     used = len(x) // step * step
     return np.asarray(x[:used].reshape(-1, step, *x.shape[1:]).sum(axis=1) / np.sqrt(step))
 
 
 def _cost(rows: LinearProblem, beta: Float1D, noise: Float1D) -> float:
-    """Return the mean square of the innovations about parameters over that of their noise."""
-    left = rows.unstack_rows(rows.y - rows.W @ beta)
-    return float(((left / noise) ** 2).mean())
+    """Compute the mean square of the innovations over that of their noise."""
+    residual = rows.unstack_rows(rows.y - rows.W @ beta)
+    return float(((residual / noise) ** 2).mean())

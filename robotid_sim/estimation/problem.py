@@ -1,7 +1,4 @@
-"""Linear problems: from motion and the nominal model, with more or fewer columns, or stacked.
-
-What an estimator is.
-"""
+"""Linear problems, from a motion and the nominal model, and the base class of estimators."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +18,12 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 
 
+@old_members(measured="measured_joints", by_joint="unstack_rows")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearProblem:
@@ -38,23 +37,24 @@ class LinearProblem:
     y: Float1D
     """Stacked torques [N m], shape (N n,)."""
     basis: BaseParameters
-    """What the columns of W are."""
+    """Base parameters of the columns of W."""
     joint_names: tuple[str, ...]
     dt: float
     """Time between samples [s]."""
     nominal: Robot | None = None
-    """What was known before; estimators of full parameters need it."""
+    """Nominal model; estimators of full parameters need it."""
     random: Float2D | None = None
-    """Torque of one standard deviation of effects that are unknown and no parameters, such as
-    errors of torque constants, shape (N n, k): they widen the covariance."""
+    """Torque of one standard deviation of unknown random effects, such as errors of torque
+    constants, shape (N n, k): they widen the covariance."""
     instruments: Float2D | None = None
-    """What goes with the columns of W and not with their noise, shape (N n, b), if it is known."""
+    """Columns that correlate with those of W, but not with their noise, shape (N n, b), if known.
+    """
     recordings: tuple[RecordedLog, ...] = ()
-    """What the logs of the rows recorded, if an estimator asks for it; rows may leave some out."""
+    """Recordings of the logs, if an estimator uses them; rows may be a part of them."""
     period: float | None = None
     """Period [s], if the rows are one motion and hold two periods of it."""
     repeats: bool = False
-    """Whether residuals repeat with the period, so that they are no noise from one to the next."""
+    """Whether residuals repeat with the period, so that periods are not independent."""
     start: float = 0.0
     """Time of the first sample [s]."""
 
@@ -88,16 +88,16 @@ class LinearProblem:
 
     @property
     def measured_joints(self) -> Bool1D:
-        """The joints whose torque was recorded, shape (n,); rows of the others are zero."""
+        """Whether the torque of a joint was recorded, shape (n,); rows of the others are zero."""
         return np.asarray(self.unstack_rows(self.y).any(axis=0))
 
     def unstack_rows(self, x: Float) -> Float:
-        """Return stacked rows as (N, n, ...)."""
+        """Reshape stacked rows to (N, n, ...)."""
         return x.reshape(self.samples, self.dof, *x.shape[1:])
 
 
 def map_rows(problem: LinearProblem, change: Callable[[Float], Float]) -> LinearProblem:
-    """Return a problem whose rows are a linear map of its rows, joint by joint.
+    """Map the rows of a problem linearly, joint by joint.
 
     W, y, instruments and random effects are mapped, each as rows of shape (N, n, m).
     """
@@ -117,19 +117,19 @@ def map_rows(problem: LinearProblem, change: Callable[[Float], Float]) -> Linear
 
 @one_blas_thread()
 def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> LinearProblem:
-    """Return the linear problem of a motion; regressor and torque pass the same row filter.
+    """Build the linear problem of a motion; regressor and torque pass the same row filter.
 
-    The nominal robot gives kinematics, gravity and friction velocities; its inertial parameters do
-    not enter, but for the loads of terms that it has, whose torque is taken off.
+    The nominal robot provides kinematics, gravity and transition velocities; its inertial
+    parameters are used only for the loads of its terms, whose torque is subtracted.
 
     Parameters
     ----------
     motion : Motion
         Motion, torque and row filter, from a preprocessor.
     nominal : Robot
-        What is known of the robot.
+        Nominal model.
     basis : BaseParameters
-        The parameters to look for.
+        Parameters of the fit.
 
     Returns
     -------
@@ -139,9 +139,9 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     Raises
     ------
     ArgumentTypeError
-        If the motion or the robot is of another type.
+        If the motion or the robot has a wrong type.
     ShapeError
-        If motion, robot and basis are not of one robot.
+        If motion, robot and basis are not of the same robot.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     require_type(nominal, Robot, "nominal", "give a Robot, as load_robot returns")
     if motion.joint_names != nominal.joint_names:
         raise ShapeError(
-            f"the motion is of joints {', '.join(motion.joint_names)}, and '{nominal.name}' has "
+            f"the motion has joints {', '.join(motion.joint_names)}, and '{nominal.name}' has "
             f"{', '.join(nominal.joint_names)}; give the robot of the log"
         )
     require_basis_of(nominal, basis)
@@ -191,13 +191,13 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
 def extend_problem(
     problem: LinearProblem, columns: Float2D, symbols: Sequence[str], units: Sequence[str]
 ) -> LinearProblem:
-    """Return the problem with further columns, whose parameters stand for themselves.
+    """Append columns, whose parameters are not those of a robot.
 
-    No robot has these parameters: of the estimators of full parameters the consistent one fits them
-    beside its robot, others refuse.
+    Of the estimators of full parameters only the consistent one fits them, in addition to its
+    robot.
 
     Columns are the torque per unit parameter [N m or N], shape (N n, e), and come last. Raises
-    `ShapeError` if they have other rows than the problem, or are not one per symbol.
+    `ShapeError` if their rows are not those of the problem, or there is not one per symbol.
     """
     if columns.shape != (len(problem.W), len(symbols)):
         raise ShapeError(
@@ -214,19 +214,19 @@ def extend_problem(
         units=(*basis.units, *units),
         considered=np.concatenate([basis.considered, further]),
     )
-    known = problem.instruments
-    instruments = None if known is None else np.hstack([known, columns])
+    instruments_before = problem.instruments
+    instruments = None if instruments_before is None else np.hstack([instruments_before, columns])
     W = np.hstack([problem.W, columns])
     return replace(problem, W=W, basis=larger, instruments=instruments)
 
 
-def robot_part(problem: LinearProblem) -> BaseParameters:
-    """Return the base parameters of a problem without those that `extend_problem` appended.
+def get_robot_basis(problem: LinearProblem) -> BaseParameters:
+    """Get the base parameters of a problem without those that `extend_problem` appended.
 
     Raises `OptionError` if the problem has no nominal robot.
     """
     if problem.nominal is None:
-        raise OptionError("full parameters need the problem's nominal robot")
+        raise OptionError("full parameters need the nominal robot of the problem")
     basis, full = problem.basis, len(problem.nominal.parameter_names)
     count = int((basis.columns < full).sum())
     if count == basis.rank:
@@ -242,7 +242,7 @@ def robot_part(problem: LinearProblem) -> BaseParameters:
 
 
 def select_columns(problem: LinearProblem, columns: Sequence[int] | Int1D) -> LinearProblem:
-    """Return the problem with some base parameters only, ascending; the others are zero.
+    """Select some base parameters of a problem, ascending; the others are zero.
 
     It has no nominal robot.
     """
@@ -254,18 +254,18 @@ def select_columns(problem: LinearProblem, columns: Sequence[int] | Int1D) -> Li
         units=tuple(basis.units[k] for k in which),
         inertial_rank=int((which < basis.inertial_rank).sum()),
     )
-    known = problem.instruments
-    instruments = None if known is None else known[:, which]
+    instruments_before = problem.instruments
+    instruments = None if instruments_before is None else instruments_before[:, which]
     W = problem.W[:, which]
     return replace(problem, W=W, basis=smaller, nominal=None, instruments=instruments)
 
 
 MAX_RATE_DIFFERENCE = 0.1
-"""Relative difference of the rates of rows that are stacked; the rate is for correlations only."""
+"""Maximum relative difference of the rates of stacked rows; only correlations use the rate."""
 
 
 def stack_problems(problems: Sequence[LinearProblem]) -> LinearProblem:
-    """Return the rows of several problems with the same parameters as one problem."""
+    """Stack the rows of several problems with the same parameters."""
     first = problems[0]
     for other in problems[1:]:
         same = (other.joint_names, other.basis.names) == (first.joint_names, first.basis.names)
@@ -273,8 +273,8 @@ def stack_problems(problems: Sequence[LinearProblem]) -> LinearProblem:
             raise ShapeError("only problems of one robot, basis and row rate can be stacked")
     W = np.vstack([problem.W for problem in problems])
     y = np.concatenate([problem.y for problem in problems])
-    known = [problem.instruments for problem in problems if problem.instruments is not None]
-    instruments = np.vstack(known) if len(known) == len(problems) else None
+    parts = [problem.instruments for problem in problems if problem.instruments is not None]
+    instruments = np.vstack(parts) if len(parts) == len(problems) else None
     every = all(problem.recordings for problem in problems)
     recordings = tuple(part for problem in problems for part in problem.recordings if every)
     joined = replace(first, W=W, y=y, instruments=instruments, recordings=recordings)
@@ -282,7 +282,7 @@ def stack_problems(problems: Sequence[LinearProblem]) -> LinearProblem:
 
 
 def part_of(estimate: Estimate, count: int) -> Estimate:
-    """Return the first `count` parameters of an estimate, with their marginal covariance."""
+    """Keep the first `count` parameters of an estimate, with their marginal covariance."""
 
     def corner(cov: Float2D | None) -> Float2D | None:
         return None if cov is None else cov[:count, :count]
@@ -298,16 +298,16 @@ def part_of(estimate: Estimate, count: int) -> Estimate:
 
 
 def rows_of(motion: Motion, signal: Float) -> Float:
-    """Return a signal, shape (N, n, ...), as `build_problem` makes rows of the motion's torque."""
+    """Filter a signal, shape (N, n, ...), to rows as `build_problem` does with the torque."""
     if motion.row_filter is not None:
         return motion.row_filter.apply(signal[motion.row_filter.sample_slice])
     return signal if motion.mask is None else signal[motion.mask]
 
 
 def joint_columns(rows: Float2D) -> Float2D:
-    """Return columns (N n, n), one a joint, that are zero but in the rows of that joint.
+    """Make columns (N n, n), one per joint, that are zero except in the rows of that joint.
 
-    The rows, shape (N, n), are torque per unit of every joint's own parameter.
+    The rows, shape (N, n), are torque per unit of the parameter of every joint.
     """
     samples, dof = rows.shape
     columns = np.zeros((samples, dof, dof))
@@ -316,48 +316,48 @@ def joint_columns(rows: Float2D) -> Float2D:
 
 
 def joint_only(rows: Float2D, joint: int, dof: int) -> Float:
-    """Return rows of one joint, (N, k), as columns (N, n, k) that are zero for all other joints."""
+    """Place rows of one joint, (N, k), in columns (N, n, k) that are zero for all other joints."""
     columns = np.zeros((len(rows), dof, rows.shape[1]))
     columns[:, joint] = rows
     return columns
 
 
 def weights_of(estimate: Estimate) -> Float1D:
-    """Return the weights of the joints in an estimate, shape (n,)."""
+    """Read the weights of the joints in an estimate, shape (n,)."""
     return 1.0 / estimate.noise_std if estimate.weights is None else estimate.weights
 
 
 class Estimator(ABC):
     """A method of estimation: hyper-parameters in the constructor, data in `fit`.
 
-    An estimator never changes itself; all it learns comes back in the Estimate.
+    An estimator never changes itself; all results are in the Estimate.
     """
 
     check_options: ClassVar[Mapping[str, Any]] = {}
-    """Options with which `robotid_sim.testing` tries it in a second."""
+    """Options with which `robotid_sim.testing` tests it within a second."""
 
     random: ClassVar[bool] = False
-    """Whether `fit` draws anything, so that another stream gives another estimate."""
+    """Whether `fit` uses random numbers, so that the estimate depends on the stream."""
 
     uses_instruments: ClassVar[bool] = False
-    """Whether `fit` looks at the instruments of a problem, which take time to make."""
+    """Whether `fit` uses the instruments of a problem, which take time to compute."""
 
     uses_recordings: ClassVar[bool] = False
-    """Whether `fit` looks at the recordings of a problem."""
+    """Whether `fit` uses the recordings of a problem."""
 
     @abstractmethod
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
-        """Return the estimate; numerical failure is data, not an exception.
+        """Fit the problem; numerical failure is data, not an exception.
 
         Parameters
         ----------
         problem : LinearProblem
             Rows of the fit.
         rng : numpy.random.Generator
-            Source of what is drawn; estimators that draw nothing ignore it.
+            Random stream; deterministic estimators ignore it.
 
         Returns
         -------
         estimate : Estimate
-            With success False and a message where the fit failed.
+            ``success=False`` and a message where the fit failed.
         """

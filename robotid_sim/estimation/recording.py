@@ -1,4 +1,4 @@
-"""What a log recorded, sample by sample, for estimators that simulate."""
+"""Recorded positions and torques of a log, for estimators that simulate."""
 
 from dataclasses import dataclass
 
@@ -10,22 +10,22 @@ from robotid_sim.representation import public_value
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedLog:
-    """Positions and torques of a log as the sensors gave them, not filtered."""
+    """Unfiltered positions and torques of a log."""
 
     q: Float2D
     """Measured position [rad or m], shape (N, n)."""
     tau: Float2D
-    """Measured torque of the step that begins about at every position, less what no parameter of a
-    fit explains, such as known loads [N m], shape (N, n)."""
+    """Measured torque of the step that begins at about every position, minus known loads and other
+    torque without a parameter [N m], shape (N, n)."""
     dq: Float1D
-    """Velocity of the first sample, about [rad/s], shape (n,)."""
+    """Approximate velocity of the first sample [rad/s], shape (n,)."""
     sound: Bool2D
-    """Which positions are measurements; others are interpolated, shape (N, n)."""
+    """Which positions are measured; others are interpolated, shape (N, n)."""
     dt: float
     """Sample time [s]."""
     lead: float
-    """Time from the begin of a step to the measurement of its position [s], at most half a step
-    early or late: a torque is not interpolated, for what it will be is known to nobody."""
+    """Time from the start of a step to the measurement of its position [s], at most half a step
+    early or late: torques are not interpolated, to keep the prediction causal."""
     position_noise: Float1D
     """Standard deviation of the white noise of the positions [rad or m], shape (n,)."""
 
@@ -36,7 +36,9 @@ class RecordedLog:
         if self.sound.shape != self.q.shape:
             raise ShapeError(f"sound has shape {self.sound.shape}, expected {self.q.shape}")
         if abs(self.lead) > 0.5001 * self.dt:
-            raise OptionError(f"a position {self.lead:g} s off belongs to another step")
+            raise OptionError(
+                f"the time offset of a position is {self.lead:g} s, more than half a sample"
+            )
         if not (self.dt > 0.0 and (self.position_noise > 0.0).all()):
             raise OptionError("a recording needs a positive sample time and noise of its positions")
 

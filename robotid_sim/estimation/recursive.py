@@ -1,4 +1,4 @@
-r"""Recursive least squares: the triangular factors of all rows, carried on sample by sample.
+r"""Recursive least squares: triangular factors of all rows, updated sample by sample.
 
 With the factor R of the rows so far and a forgetting factor :math:`\lambda` a new row enters by
 rotations (square-root information form [1]_, [2]_):
@@ -6,9 +6,9 @@ rotations (square-root information form [1]_, [2]_):
 .. math:: \begin{pmatrix} \sqrt\lambda\, R \\ w^T \end{pmatrix} = Q
     \begin{pmatrix} R^+ \\ 0 \end{pmatrix} .
 
-Nothing is inverted and no start covariance is made up: parameters follow as soon as the rows
+No matrix is inverted and no start covariance is assumed: parameters follow as soon as the rows
 determine them. There is a factor per joint, as in `robotid_sim.estimation.reduction`, so that the
-weights of the joints need not be known before.
+weights of the joints need not be known in advance.
 
 References
 ----------
@@ -28,13 +28,13 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.compiled import jit
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, require_type
-from robotid_sim.estimation.block_sandwich import check_rounds, length_of, row_blocks_of
+from robotid_sim.estimation.block_sandwich import check_rounds, choose_block_length, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import (
     PROBLEM_REMEDY,
-    estimate_of,
     fit_reduction,
     fit_rows,
+    make_result,
     white_covariance,
 )
 from robotid_sim.estimation.problem import Estimator, LinearProblem, map_rows, weights_of
@@ -42,11 +42,11 @@ from robotid_sim.estimation.reduction import Reduction
 
 
 @jit
-def fold(factors: Float, rows: Float, keep: float) -> None:
+def rotate_rows(factors: Float, rows: Float, keep: float) -> None:
     """Rotate rows into upper triangular factors, in place, sample by sample.
 
-    Factors have shape (n, d, d), rows (N, n, d); what was there before is kept by the factor `keep`
-    with every sample.
+    Factors have shape (n, d, d), rows (N, n, d); previous rows are multiplied by `keep` with every
+    sample.
     """
     samples, n, d = rows.shape
     for k in range(samples):
@@ -63,22 +63,22 @@ def fold(factors: Float, rows: Float, keep: float) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunningFit:
-    """What recursive least squares remembers of the rows so far."""
+    """State of recursive least squares."""
 
     reduction: Reduction
-    """Factors of the rows, older ones faded."""
+    """Factors of the rows, older ones with lower weight."""
     twice: Reduction
-    """The same where they fade twice as fast, for the covariance."""
+    """The same with twice the forgetting rate, for the covariance."""
 
     @classmethod
     def start(cls, problem: LinearProblem) -> "RunningFit":
-        """Return what is known before the first row of a problem."""
+        """Make the state before the first row of a problem."""
         size = problem.basis.rank + 1
         empty = Reduction(np.zeros((problem.dof, size, size)), 0.0)
         return cls(empty, empty)
 
     def update(self, problem: LinearProblem, fading: float) -> "RunningFit":
-        """Return what is known after rows of a problem; older ones fade by a factor a sample."""
+        """Update the state by rows of a problem, older ones times `fading` per sample."""
         rows = np.dstack([problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)])
         first = _update_reduction(self.reduction, rows, fading)
         return RunningFit(
@@ -88,7 +88,7 @@ class RunningFit:
 
 def _update_reduction(reduction: Reduction, rows: Float, fading: float) -> Reduction:
     factors = reduction.factors.copy()
-    fold(factors, rows, math.sqrt(fading))
+    rotate_rows(factors, rows, math.sqrt(fading))
     faded = fading ** np.arange(len(rows))
     return Reduction(factors, fading ** len(rows) * reduction.samples + float(faded.sum()))
 
@@ -96,12 +96,12 @@ def _update_reduction(reduction: Reduction, rows: Float, fading: float) -> Reduc
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecursiveLeastSquares(Estimator):
-    r"""Weighted least squares carried on from sample to sample, older ones forgotten on wish.
+    r"""Weighted least squares updated from sample to sample, with optional forgetting.
 
-    Without forgetting the last estimate is weighted least squares to rounding; with a `forgetting`
-    time T a row that is t old weighs :math:`e^{-t / T}` [1]_, so that parameters that drift are
-    followed, at the price of a variance as of 2 T of data. `follow` gives the estimates on the way,
-    for logs that come in parts.
+    Without forgetting the last estimate equals weighted least squares up to rounding; with a
+    `forgetting` time T a row of age t has the weight :math:`e^{-t / T}` [1]_, so that drifting
+    parameters are tracked, with the variance of 2 T of data. `follow` yields the estimates of logs
+    that come in parts.
 
     References
     ----------
@@ -109,23 +109,23 @@ class RecursiveLeastSquares(Estimator):
     """
 
     forgetting: float | None = None
-    """Time after which a row weighs 1/e [s]; None to forget nothing."""
+    """Time after which the weight of a row is 1/e [s]; None for no forgetting."""
     rounds: int = 5
-    """How often weights of the joints are estimated anew."""
+    """Number of weight estimates."""
     block: float | None = None
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
     def __post_init__(self) -> None:
         check_rounds("recursive least squares needs", self.rounds, self.block)
         if self.forgetting is not None and not 0.0 < self.forgetting < np.inf:
-            raise OptionError(f"forgetting takes a positive time, got {self.forgetting} s")
+            raise OptionError(f"the forgetting time must be positive, got {self.forgetting} s")
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the estimate after the last row; `rng` is not used."""
+        """Fit all rows; `rng` is not used."""
         del rng
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
-        running = RunningFit.start(problem).update(problem, self._fading_per_sample(problem))
+        running = RunningFit.start(problem).update(problem, self._compute_fading(problem))
         common: dict[str, Any] = {
             "name": "recursive-least-squares",
             "rounds": self.rounds,
@@ -134,8 +134,8 @@ class RecursiveLeastSquares(Estimator):
         }
         fit = fit_rows(problem, block=self.block, **common)
         if self.forgetting is not None and fit.success:
-            block = length_of(problem, fit.beta, self.block)
-            weight = np.sqrt(self._fading_per_sample(problem) ** np.arange(problem.samples)[::-1])
+            block = choose_block_length(problem, fit.beta, self.block)
+            weight = np.sqrt(self._compute_fading(problem) ** np.arange(problem.samples)[::-1])
             faded = map_rows(problem, lambda rows: rows * weight[:, None, None])
             # Whole blocks up to the last row.
             length = min(max(1, round(block / problem.dt)), problem.samples)
@@ -157,20 +157,20 @@ class RecursiveLeastSquares(Estimator):
     def follow(self, parts: Iterable[LinearProblem]) -> Iterator[Estimate]:
         """Yield the estimate after every part of a log that comes in parts.
 
-        Of the covariances there is only that for white residuals: the rows are not kept. As long
-        as the rows do not determine all parameters, estimates have failed.
+        Only the covariance for white residuals is computed, because the rows are not kept.
+        Estimates have ``success=False`` until the rows determine all parameters.
         """
         running, rows = None, 0
         for part in parts:
             before = RunningFit.start(part) if running is None else running
-            running = before.update(part, self._fading_per_sample(part))
+            running = before.update(part, self._compute_fading(part))
             rows += len(part.y)
-            result = estimate_of(part, "recursive-least-squares", rows, asdict(self))
+            result = make_result(part, "recursive-least-squares", rows, asdict(self))
             fit = fit_reduction(running.reduction, self.rounds, result, _no_sandwich)
             yield replace(fit, cov=None, cov_white=_white(running, fit) if fit.success else None)
 
-    def _fading_per_sample(self, problem: LinearProblem) -> float:
-        """Return what a sample weighs after another one."""
+    def _compute_fading(self, problem: LinearProblem) -> float:
+        """Compute the factor of the weight of a row per sample."""
         return 1.0 if self.forgetting is None else math.exp(-problem.dt / self.forgetting)
 
 
@@ -180,7 +180,7 @@ def _no_sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
 
 
 def _white(running: RunningFit, fit: Estimate) -> Float2D:
-    """Return the covariance for white residuals whose weights fade, shape (b, b)."""
+    """Compute the covariance for white residuals with forgetting, shape (b, b)."""
     weights = weights_of(fit)
     inverse = np.linalg.inv(running.reduction.solve(weights)[1])
     return white_covariance(running.twice, weights, fit.noise_std, inverse)

@@ -1,8 +1,8 @@
 """Blocked QR of the stacked regressor, one small factor per joint.
 
-For every least-squares question about a joint's rows the triangular factor of ``[W_j y_j]`` says
-as much as the rows: ``|y_j - W_j beta|^2 = |z_j - R_j beta|^2 + c_j``. Weights per joint then cost
-a QR of the small factors only, and the rows are read once.
+For least squares the triangular factor of ``[W_j y_j]`` of a joint is equivalent to its rows:
+``|y_j - W_j beta|^2 = |z_j - R_j beta|^2 + c_j``. Weights per joint then cost a QR of the small
+factors only, and the rows are read once.
 """
 
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ from robotid_sim.errors import LogError
 from robotid_sim.estimation.problem import LinearProblem
 
 SPAN_TOLERANCE = 1e-9
-"""Singular value of columns of length one from which they span a direction."""
+"""Minimum singular value of a direction that columns of length one span."""
 
 BLOCK_SIZE = 2000
-"""Rows per block; larger ones leave the cache."""
+"""Rows per block; larger ones exceed the cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,9 +27,9 @@ class Reduction:
     """Triangular factors of every joint's rows."""
 
     factors: Float
-    """Factor of ``[W_j y_j]``, shape (n, b + 1, b + 1); its last column holds z_j and sqrt(c_j)."""
+    """Factor of ``[W_j y_j]``, shape (n, b + 1, b + 1); its last column is z_j and sqrt(c_j)."""
     samples: float
-    """Rows per joint; those that fade count by what they weigh."""
+    """Number of rows per joint, the sum of their weights with forgetting."""
 
     @property
     def dof(self) -> int:
@@ -37,12 +37,12 @@ class Reduction:
         return len(self.factors)
 
     def whole(self, weights: Float1D) -> Float2D:
-        """Return the triangular factor of the rows of all joints for weights per joint."""
+        """Compute the triangular factor of the rows of all joints for weights per joint."""
         stacked = (self.factors * weights[:, None, None]).reshape(-1, self.factors.shape[2])
         return triangular_factor(stacked)
 
     def solve(self, weights: Float1D) -> tuple[Float1D, Float2D]:
-        """Return the least-squares solution for weights per joint and the factor R (b, b).
+        """Solve for weights per joint; return the solution and the factor R (b, b).
 
         Raises `numpy.linalg.LinAlgError` if the weighted regressor is numerically rank-deficient.
         """
@@ -54,13 +54,13 @@ class Reduction:
         return np.linalg.solve(R, z), R
 
     def compute_squared_residuals(self, beta: Float1D) -> Float1D:
-        """Return the sum of squared residuals of every joint, shape (n,)."""
+        """Compute the sum of squared residuals of every joint, shape (n,)."""
         extended = np.append(-beta, 1.0)
         return np.asarray(((self.factors @ extended) ** 2).sum(axis=1))
 
 
 def reduce_rows(problem: LinearProblem, use: Bool1D | None = None) -> Reduction:
-    """Return the triangular factors, (n, b + 1, b + 1), of a problem, reading its rows in blocks.
+    """Compute the triangular factors, (n, b + 1, b + 1), of a problem in blocks of rows.
 
     All samples count, or those in `use`, shape (N,).
     """
@@ -76,31 +76,31 @@ def reduce_rows(problem: LinearProblem, use: Bool1D | None = None) -> Reduction:
 
 
 def merge_reductions(first: Reduction, other: Reduction) -> Reduction:
-    """Return the triangular factors of the rows of two reductions together."""
+    """Merge the triangular factors of the rows of two reductions."""
     pairs = zip(first.factors, other.factors, strict=True)
     factors = np.array([triangular_factor(np.vstack(pair)) for pair in pairs])
     return Reduction(factors, first.samples + other.samples)
 
 
 def reduce_parts(parts: Iterable[LinearProblem]) -> Reduction:
-    """Return the triangular factors of all parts of a log, keeping none of their rows.
+    """Compute the triangular factors of all parts of a log, without keeping their rows.
 
     Raises `LogError` if there are no parts.
     """
     reductions = map(reduce_rows, parts)
     first = next(reductions, None)
     if first is None:
-        raise LogError("a stream without parts determines no parameters")
+        raise LogError("the log has no parts; give at least one")
     return reduce(merge_reductions, reductions, first)
 
 
 def triangular_factor(A: Float2D) -> Float2D:
-    """Return the triangular factor of a QR decomposition."""
+    """Compute the triangular factor of a QR decomposition."""
     return np.asarray(np.linalg.qr(A, mode="r"))
 
 
 def factor_of_rows(*columns: Float1D | Float2D, at_a_time: int = BLOCK_SIZE) -> Float2D:
-    """Return the triangular factor of columns side by side, of which no whole copy is made."""
+    """Compute the triangular factor of columns side by side, without copying them."""
     R: Float2D = np.zeros((0, sum(1 if part.ndim == 1 else part.shape[1] for part in columns)))
     for first in range(0, len(columns[0]), at_a_time):
         rows = slice(first, first + at_a_time)
@@ -110,17 +110,17 @@ def factor_of_rows(*columns: Float1D | Float2D, at_a_time: int = BLOCK_SIZE) -> 
 
 
 def span_of(columns: Float2D) -> Float2D:
-    """Return an orthonormal basis of what columns (N, k) span; those that are zero do not count."""
+    """Compute an orthonormal basis of the span of columns (N, k); zero columns are ignored."""
     size = np.linalg.norm(columns, axis=0)
     U, s, _ = np.linalg.svd(columns[:, size > 0.0] / size[size > 0.0], full_matrices=False)
     return np.asarray(U[:, s > SPAN_TOLERANCE])
 
 
 def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:
-    r"""Return the Cramér-Rao bound :math:`(W^T \Sigma^{-1} W)^{-1}`.
+    r"""Compute the Cramér-Rao bound :math:`(W^T \Sigma^{-1} W)^{-1}`.
 
-    For exactly known motion and white Gaussian torque noise; it is the yardstick that errors are
-    measured by, which preprocessing of noisy motion can only approach.
+    For exactly known motion and white Gaussian torque noise; it is the reference value of errors,
+    which preprocessing of noisy motion can only approach.
 
     Parameters
     ----------

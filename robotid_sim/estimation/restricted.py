@@ -1,7 +1,4 @@
-"""Least squares of some of the rows, with fixed parameters and a pull to what was known before.
-
-What restricts a fit: joints that count less, fixed parameters, a ridge, and a nominal robot.
-"""
+"""Restricted least squares: joint weights, excluded rows, fixed parameters, a ridge and a prior."""
 
 import time
 from collections.abc import Mapping
@@ -23,7 +20,7 @@ from robotid_sim.estimation.least_squares import (
     noise_std,
     white_covariance,
 )
-from robotid_sim.estimation.problem import Estimator, LinearProblem, robot_part
+from robotid_sim.estimation.problem import Estimator, LinearProblem, get_robot_basis
 from robotid_sim.estimation.reduction import (
     SPAN_TOLERANCE,
     Reduction,
@@ -42,15 +39,17 @@ class RestrictedLeastSquares(Estimator):
     .. math:: \min_\beta \sum_j (f_j / \hat\sigma_j)^2 |y_j - W_j \beta|^2
         + \lambda \sum_k s_k^2 \beta_k^2 + |P (\beta - \beta_0)|^2 / p^2,
 
-    over the samples left, with the noise :math:`\hat\sigma_j` of weighted least squares, factors
+    over the remaining samples, with the noise :math:`\hat\sigma_j` of weighted least squares,
+    factors
     :math:`f_j` of the joints, :math:`s_k` the length of the weighted column k [1]_, and
     :math:`P^T P` the inverse covariance of the base parameters of a nominal robot whose full
-    parameters err by their natural size: p is their relative standard deviation. Without options
-    it is weighted least squares. A parameter that the rows left do not show stays at its nominal
-    value.
+    parameters err by their natural size: p is their relative standard deviation. Without options it
+    is weighted least squares. A parameter that the remaining rows do not determine keeps its
+    nominal value.
 
-    Residuals are taken to be as colored as those of the fit of all rows: the covariance is that of
-    white residuals, scaled parameter by parameter as there. A prior counts as further measurements.
+    Residuals are assumed to be as colored as those of the fit of all rows: the covariance is that
+    of white residuals, scaled equally parameter by parameter. A prior counts as further
+    measurements.
 
     References
     ----------
@@ -59,19 +58,18 @@ class RestrictedLeastSquares(Estimator):
     """
 
     joint_weights: Mapping[str, float] = field(default_factory=dict)
-    """What the rows of joints count beside what their noise makes them, by name; 0 for not at
-    all, 1 for those not named."""
+    """Factors of the weights of joints, by name; 0 excludes a joint, 1 is the default."""
     without: list[list[float]] = field(default_factory=list)
-    """Times that are left out, each from and to [s], as in ``[[0.0, 8.0]]``; the times of several
-    logs follow one another."""
+    """Excluded times, each from and to [s], as in ``[[0.0, 8.0]]``; the times of several logs
+    follow one another."""
     fixed: Mapping[str, float] = field(default_factory=dict)
-    """Values of base parameters that are not looked for, by name."""
+    """Fixed values of base parameters, by name."""
     ridge: float = 0.0
     """Pull of every parameter to zero, in units of ``W.T @ W`` with columns of unit length."""
     prior: float | None = None
     """Relative standard deviation of the nominal robot's parameters, as of CAD; None: no prior."""
     rounds: int = 5
-    """How often weights are estimated anew."""
+    """Number of weight estimates."""
     block: float | None = None
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
@@ -80,29 +78,29 @@ class RestrictedLeastSquares(Estimator):
             table = getattr(self, name)
             if not isinstance(table, Mapping) or not all(map(_is_number, table.values())):
                 raise OptionError(
-                    f"{ESTIMATOR_NAME}: {name} is a table of numbers by name, got {table!r}"
+                    f"{ESTIMATOR_NAME}: {name} must be a table of numbers by name, got {table!r}"
                 )
         if any(factor < 0.0 for factor in self.joint_weights.values()):
             raise OptionError(
-                f"{ESTIMATOR_NAME}: joint_weights are not negative, got {self.joint_weights}"
+                f"{ESTIMATOR_NAME}: joint_weights must not be negative, got {self.joint_weights}"
             )
         if not isinstance(self.without, list) or not all(map(_is_window, self.without)):
             raise OptionError(
-                f"{ESTIMATOR_NAME}: without is a list of times from and to, as [[0.0, 8.0]], got "
+                f"{ESTIMATOR_NAME}: without must be a list of times from and to, as [[0.0, 8.0]], "
+                f"got "
                 f"{self.without!r}"
             )
         if not 0.0 <= self.ridge < np.inf:
-            raise OptionError(f"{ESTIMATOR_NAME}: the ridge is not negative, got {self.ridge}")
+            raise OptionError(f"{ESTIMATOR_NAME}: the ridge must not be negative, got {self.ridge}")
         if self.prior is not None and not 0.0 < self.prior < np.inf:
-            raise OptionError(f"{ESTIMATOR_NAME}: the prior is a positive share, got {self.prior}")
-        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks these two
+            raise OptionError(f"{ESTIMATOR_NAME}: the prior must be positive, got {self.prior}")
+        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks both
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the estimate; `rng` is not used.
+        """Fit the problem; `rng` is not used.
 
-        Raises `UnknownNameError` if a joint or parameter that an option names is not of the
-        problem, and `OptionError` if no joint is left, or a prior is asked for without a nominal
-        robot.
+        Raises `UnknownNameError` if an option names an unknown joint or parameter, and
+        `OptionError` if no joint remains, or a prior is requested without a nominal robot.
         """
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
@@ -118,10 +116,10 @@ class RestrictedLeastSquares(Estimator):
         try:
             fit = restrictions.fit(reduction, self.rounds)
         except np.linalg.LinAlgError as error:
-            return replace(whole, success=False, message=f"{error}; leave more rows in")
-        if fit.unseen.any() and problem.nominal is None:
+            return replace(whole, success=False, message=f"{error}; exclude fewer rows")
+        if fit.undetermined.any() and problem.nominal is None:
             return replace(
-                whole, success=False, message=_name_unseen(problem, fit.unseen, self.prior)
+                whole, success=False, message=_name_free(problem, fit.undetermined, self.prior)
             )
         color, dof = estimate_coloring(problem, whole)
         covariance = partial(
@@ -142,52 +140,52 @@ class RestrictedLeastSquares(Estimator):
             rows=int(use.sum()) * int((restrictions.factors > 0.0).sum()),
             weights=fit.weights,
             dof=dof,
-            unbiased=not (self.fixed or self.ridge or self.prior or fit.unseen.any()),
-            message=_name_unseen(problem, fit.unseen, self.prior),
+            unbiased=not (self.fixed or self.ridge or self.prior or fit.undetermined.any()),
+            message=_name_free(problem, fit.undetermined, self.prior),
             seconds=time.perf_counter() - began,
         )
 
     def restrictions(self, problem: LinearProblem) -> "Restrictions":
-        """Return the options in the order of a problem's joints and parameters."""
+        """Order the options by a problem's joints and parameters."""
         names, joints = problem.basis.names, problem.joint_names
-        for noun, table, known in (
+        for noun, table, names_known in (
             ("joint", self.joint_weights, joints),
             ("base parameter", self.fixed, names),
         ):
             for name in table:
-                if name not in known:
-                    raise UnknownNameError.from_names(noun, name, known)
+                if name not in names_known:
+                    raise UnknownNameError.from_names(noun, name, names_known)
         factors = np.array([float(self.joint_weights.get(name, 1.0)) for name in joints])
         if not factors.any():
-            raise OptionError(f"{ESTIMATOR_NAME}: every joint has the weight 0; leave one in")
+            raise OptionError(f"{ESTIMATOR_NAME}: every joint has the weight 0; raise one")
         if self.prior is not None and problem.nominal is None:
-            raise OptionError(f"{ESTIMATOR_NAME}: a prior needs the problem's nominal robot")
+            raise OptionError(f"{ESTIMATOR_NAME}: a prior needs the nominal robot of the problem")
         return Restrictions(
             factors=factors,
             free=np.array([name not in self.fixed for name in names]),
             values=np.array([self.fixed.get(name, 0.0) for name in names], dtype=float),
             sizes=np.linalg.norm(problem.W, axis=0),
-            before=project_nominal(problem),
+            nominal=project_nominal(problem),
             ridge=self.ridge,
             prior=self.prior,
         )
 
 
 def estimate_coloring(problem: LinearProblem, whole: Estimate) -> tuple[Float1D, Float1D]:
-    """Return how colored the residuals of the weighted fit of all rows are, both of shape (b,).
+    """Estimate the coloring of the residuals of the weighted fit of all rows, both shape (b,).
 
     That is its standard deviations by blocks over those of white residuals, and the degrees of
     freedom of the former.
     """
     variance, dof = block_variance(problem, whole.beta, 1.0 / whole.noise_std, block_of(whole))
-    reduction, plain = reduce_rows(problem), RestrictedLeastSquares().restrictions(problem)
-    fit = plain.fit(reduction, int(whole.options["rounds"]))
+    reduction, unrestricted = reduce_rows(problem), RestrictedLeastSquares().restrictions(problem)
+    fit = unrestricted.fit(reduction, int(whole.options["rounds"]))
     white = white_covariance(reduction, fit.weights, fit.sigma, np.linalg.inv(fit.R))
     return np.sqrt(variance / np.diag(white)), dof
 
 
 def is_within(times: Float1D, windows: list[list[float]]) -> Bool1D:
-    """Return which times lie within windows, the end of each not included, shape (N,)."""
+    """Return whether times lie within windows, the end of each not included, shape (N,)."""
     inside = [(times >= low) & (times < high) for low, high in windows]
     return np.asarray(np.any([np.zeros(times.size, dtype=bool), *inside], axis=0))
 
@@ -203,29 +201,29 @@ def _is_window(value: Any) -> bool:
     return pair and all(map(_is_number, value)) and value[0] < value[1]
 
 
-def _name_unseen(problem: LinearProblem, unseen: Bool1D, prior: float | None) -> str:
-    """Return which parameters the rows left do not show, empty if they show all."""
-    if not unseen.any():
+def _name_free(problem: LinearProblem, undetermined: Bool1D, prior: float | None) -> str:
+    """Name the parameters that the remaining rows do not determine; empty if there are none."""
+    if not undetermined.any():
         return ""
     then = ", which stay at their nominal values" if prior is None else ": the prior decides"
-    names = ", ".join(np.array(problem.basis.names)[unseen])
-    return f"the rows left do not show {names}{then if problem.nominal is not None else ''}"
+    names = ", ".join(np.array(problem.basis.names)[undetermined])
+    return f"the rows do not determine {names}{then if problem.nominal is not None else ''}"
 
 
 FIXED_STD_RATIO = 1e-3
-"""Standard deviation of a fixed parameter over that of the fit of all rows: nearly none, and not
-none, for a covariance has an inverse."""
+"""Standard deviation of a fixed parameter over that of the fit of all rows: small, but not zero, so
+that the covariance has an inverse."""
 
 
 class NominalPrior(NamedTuple):
-    """What a nominal robot says of base parameters, if every full one errs by its own size."""
+    """Prior of base parameters by a nominal robot, if every full one errs by its own size."""
 
     beta: Float1D
     """Nominal values, shape (b,)."""
     std: Float1D
-    """Of their errors, shape (b,)."""
+    """Standard deviations of their errors, shape (b,)."""
     root: Float2D
-    """Whitens their errors, shape (b, b); nothing is known of parameters whose rows are zero."""
+    """Whitens their errors, shape (b, b); parameters with zero rows have no prior."""
 
 
 class RestrictedFit(NamedTuple):
@@ -235,46 +233,45 @@ class RestrictedFit(NamedTuple):
     sigma: Float1D
     """Noise of the rows of every joint [N m], shape (n,)."""
     weights: Float1D
-    """Of the last round, shape (n,)."""
+    """Weights of the last round, shape (n,)."""
     R: Float2D
-    """Triangular factor of everything that the solution is of, shape (p, p)."""
+    """Triangular factor of all rows of the solution, shape (p, p)."""
     free: Bool1D
-    """Which parameters it is of, shape (b,)."""
-    unseen: Bool1D
-    """Which are not fixed, and not shown by the rows, shape (b,)."""
+    """Which parameters were estimated, shape (b,)."""
+    undetermined: Bool1D
+    """Which are neither fixed nor determined by the rows, shape (b,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Restrictions:
-    """What restricts a fit, in the order of a problem's joints and base parameters."""
+    """Restrictions of a fit, in the order of a problem's joints and base parameters."""
 
     factors: Float1D
-    """Of the weights of the joints, shape (n,)."""
+    """Factors of the weights of the joints, shape (n,)."""
     free: Bool1D
     """Which parameters are not fixed, shape (b,)."""
     values: Float1D
-    """Those of the fixed ones, shape (b,)."""
+    """Values of the fixed ones, shape (b,)."""
     sizes: Float1D
     """Lengths of the columns in all rows, shape (b,)."""
-    before: NominalPrior
+    nominal: NominalPrior
     ridge: float
     prior: float | None
 
     def fit(self, reduction: Reduction, rounds: int) -> RestrictedFit:
-        """Return the fit; raise `numpy.linalg.LinAlgError` if rows or what they show is lacking.
+        """Fit; raise `numpy.linalg.LinAlgError` if the rows are too few or determine nothing.
 
-        The first solution is of the rows alone, each joint with its factor; it gives the first
-        noise.
+        The first solution, by the rows with factors of the joints, gives the first noise.
         """
         weights, active = self.factors, self.factors > 0.0
-        unseen = self._unseen(reduction.whole(active.astype(float)))
-        shown = self.free & ~unseen
+        undetermined = self._find_undetermined(reduction.whole(active.astype(float)))
+        shown = self.free & ~undetermined
         if reduction.samples * active.sum() <= shown.sum():
             raise np.linalg.LinAlgError(
                 f"{reduction.samples * active.sum():g} rows cannot determine {shown.sum()} "
                 "parameters"
             )
-        values = np.where(unseen, self.before.beta, self.values)
+        values = np.where(undetermined, self.nominal.beta, self.values)
         freedom = shown.sum() * reduction.dof / active.sum()
         beta, R = _solve(reduction.whole(weights), shown, values)
         sigma = noise_std(reduction, beta, freedom)
@@ -287,28 +284,28 @@ class Restrictions:
                 size = np.sqrt(self.ridge) * np.linalg.norm(data[:, :-1], axis=0)
                 rows.append(np.column_stack([np.diag(size), np.zeros(size.size)]))
             if self.prior is not None:
-                root = self.before.root
-                rows.append(np.column_stack([root, root @ self.before.beta]) / self.prior)
+                root = self.nominal.root
+                rows.append(np.column_stack([root, root @ self.nominal.beta]) / self.prior)
             beta, R = _solve(np.vstack(rows), free, values)
             sigma = noise_std(reduction, beta, freedom)
-        return RestrictedFit(beta, sigma, weights, R, free, unseen)
+        return RestrictedFit(beta, sigma, weights, R, free, undetermined)
 
-    def _unseen(self, rows: Float2D) -> Bool1D:
-        """Return which free parameters rows do not show beside those before them, shape (b,).
+    def _find_undetermined(self, rows: Float2D) -> Bool1D:
+        """Find free parameters whose columns depend on previous ones, shape (b,).
 
-        One at a time: what follows a dependent column is only known once that is gone.
+        One at a time: a dependent column is removed before the next is tested.
         """
-        unseen = np.zeros_like(self.free)
+        undetermined = np.zeros_like(self.free)
         while True:
-            columns = np.flatnonzero(self.free & ~unseen)
+            columns = np.flatnonzero(self.free & ~undetermined)
             R = triangular_factor(rows[:, columns])
-            faint = np.abs(np.diag(R)) <= SPAN_TOLERANCE * self.sizes[columns]
-            if not faint.any():
-                return unseen
-            unseen[columns[faint.argmax()]] = True
+            dependent = np.abs(np.diag(R)) <= SPAN_TOLERANCE * self.sizes[columns]
+            if not dependent.any():
+                return undetermined
+            undetermined[columns[dependent.argmax()]] = True
 
     def random_errors(self, problem: LinearProblem, use: Bool1D, fit: RestrictedFit) -> Float2D:
-        """Return the errors of the free parameters by every random effect of a problem, (p, k)."""
+        """Compute the errors of the free parameters by every random effect of a problem, (p, k)."""
         inverse = np.linalg.inv(fit.R)
         if problem.random is None:
             return np.zeros((len(inverse), 0))
@@ -324,46 +321,46 @@ class Restrictions:
         random: Float2D,
         color: Float1D,
     ) -> Float2D:
-        """Return the covariance of all parameters, shape (b, b).
+        """Compute the covariance of all parameters, shape (b, b).
 
-        `std` are the standard deviations of the fit of all rows, of which fixed parameters have a
-        little; `random` the errors by random effects, shape (p, k); `color` standard deviations
-        over those of white residuals.
+        `std` are the standard deviations of the fit of all rows, a small share of which fixed
+        parameters have; `random` the errors by random effects, shape (p, k); `color` standard
+        deviations over those of white residuals.
         """
         inverse, free = np.linalg.inv(fit.R), fit.free
         part = Reduction(reduction.factors[:, :, np.append(free, True)], reduction.samples)
         noise = white_covariance(part, fit.weights, fit.sigma, inverse)
-        own = noise * np.outer(color[free], color[free]) + random @ random.T
-        if self.prior is not None:  # it is as good as measurements
-            half = self.before.root[:, free] / self.prior @ (inverse @ inverse.T)
-            own = own + half.T @ half
+        cov_free = noise * np.outer(color[free], color[free]) + random @ random.T
+        if self.prior is not None:  # it counts as measurements
+            half = self.nominal.root[:, free] / self.prior @ (inverse @ inverse.T)
+            cov_free = cov_free + half.T @ half
         cov = np.diag((FIXED_STD_RATIO * std) ** 2)
-        cov[fit.unseen, fit.unseen] = self.before.std[fit.unseen] ** 2
-        cov[np.ix_(free, free)] = own
+        cov[fit.undetermined, fit.undetermined] = self.nominal.std[fit.undetermined] ** 2
+        cov[np.ix_(free, free)] = cov_free
         return cov
 
 
 def _solve(rows: Float2D, free: Bool1D, values: Float1D) -> tuple[Float1D, Float2D]:
-    """Return the least-squares solution for free parameters beside values of the others, and R."""
+    """Solve for the free parameters, given values of the others; return them and R."""
     z = rows[:, -1] - rows[:, :-1][:, ~free] @ values[~free]
     whole = triangular_factor(np.column_stack([rows[:, :-1][:, free], z]))
     R, beta = whole[: free.sum(), :-1], values.copy()
     size = np.abs(np.diag(R))
     if not size.size or not size.min() > 1e-13 * size.max():
-        raise np.linalg.LinAlgError("the rows left do not determine any free parameter")
+        raise np.linalg.LinAlgError("the remaining rows do not determine any free parameter")
     beta[free] = np.linalg.solve(R, whole[: free.sum(), -1])
     return beta, R
 
 
 def project_nominal(problem: LinearProblem) -> NominalPrior:
-    """Return what the nominal robot of a problem, if it has one, says of its base parameters."""
+    """Compute the prior of base parameters by the nominal robot of a problem, if it has one."""
     b = problem.basis.rank
-    known = NominalPrior(np.zeros(b), np.ones(b), np.zeros((b, b)))
+    prior = NominalPrior(np.zeros(b), np.ones(b), np.zeros((b, b)))
     if problem.nominal is None:
-        return known
-    program = ConsistentProgram(problem.nominal, robot_part(problem))
+        return prior
+    program = ConsistentProgram(problem.nominal, get_robot_basis(problem))
     part, cov = slice(len(program.B)), program.B @ program.B.T
-    known.beta[part] = program.basis.project(program.phi0)
-    known.std[part] = np.sqrt(np.diag(cov))
-    known.root[part, part] = np.linalg.inv(np.linalg.cholesky(cov))
-    return known
+    prior.beta[part] = program.basis.project(program.phi0)
+    prior.std[part] = np.sqrt(np.diag(cov))
+    prior.root[part, part] = np.linalg.inv(np.linalg.cholesky(cov))
+    return prior

@@ -1,4 +1,4 @@
-"""Least squares that large residuals do not lead: M-estimation with honest intervals."""
+"""Robust least squares: M-estimation with calibrated intervals."""
 
 import time
 from dataclasses import asdict, dataclass, replace
@@ -18,32 +18,32 @@ from robotid_sim.preprocess.faults import MAD_TO_STD
 RobustLoss = Literal["huber", "student"]
 
 TUNING_CONSTANTS = {"huber": 1.345, "student": 4.0}
-"""Where the slope of Huber's loss stays, at 95 % efficiency for Gaussian noise, and the degrees of
-freedom of Student's distribution."""
+"""Corner of Huber's loss, with 95 % efficiency for Gaussian noise, and the degrees of freedom of
+Student's distribution."""
 
 MAX_ROUNDS = 100
 
 STEP_TOLERANCE = 1e-3
-"""Largest change of a parameter, in its standard deviations, at which the search ends."""
+"""Maximum change of a parameter at convergence, in its standard deviations."""
 
 MIN_SLOPE = 0.1
-"""Least mean slope of the score; below it most rows are outliers."""
+"""Minimum mean slope of the score; below, most rows are outliers."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobustLeastSquares(Estimator):
-    r"""M-estimate: every row weighs less the larger its residual is, joints by their noise.
+    r"""M-estimate: the weight of a row decreases with its residual, joints have their noise.
 
     With the residuals r of a joint over their robust scale :math:`\sigma` and the score
     :math:`\psi`, pseudo-torques
 
     .. math:: y^* = W \beta + \sigma\, \psi(r / \sigma) / \overline{\psi'}
 
-    are fitted by weighted least squares and made anew until nothing changes [1]_. Their covariance
-    and intervals are those of the M-estimate, correlation of the residuals included, so that error
-    bars hold where some rows are wild. For ``huber`` the score is r up to 1.345, and constant
-    beyond; for ``student`` it is :math:`(\nu + 1) r / (\nu + r^2)`, which forgets what is far off.
+    are fitted by weighted least squares and updated until convergence [1]_. Their covariance and
+    intervals are those of the M-estimate, correlation of the residuals included, so that they are
+    valid with outliers. For ``huber`` the score is r up to 1.345, and constant beyond; for
+    ``student`` it is :math:`(\nu + 1) r / (\nu + r^2)`, which ignores large outliers.
 
     References
     ----------
@@ -56,7 +56,7 @@ class RobustLeastSquares(Estimator):
     loss: RobustLoss = "huber"
     """``huber`` or ``student``."""
     tuning: float | None = None
-    """Where Huber's score stays, in deviations, or Student's degrees of freedom; None: 1.345, 4."""
+    """Corner of Huber's score, in deviations, or Student's degrees of freedom; None: 1.345, 4."""
     block: float | None = None
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
@@ -64,40 +64,43 @@ class RobustLeastSquares(Estimator):
         if self.loss not in TUNING_CONSTANTS:
             raise OptionError(f"unknown loss '{self.loss}'; known: {', '.join(TUNING_CONSTANTS)}")
         if self.tuning is not None and not 0.0 < self.tuning < np.inf:
-            raise OptionError(f"a robust loss needs a positive tuning, got {self.tuning}")
+            raise OptionError(f"the tuning of a robust loss must be positive, got {self.tuning}")
         check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the robust estimate; `rng` is not used."""
+        """Fit robustly; `rng` is not used."""
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began, wls = time.perf_counter(), WeightedLeastSquares(block=self.block)
-        found = wls.fit(problem, rng)
+        fitted = wls.fit(problem, rng)
         named: dict[str, Any] = {
             "estimator": "robust",
             "options": asdict(self),
             "criterion": self.loss,
         }
         pseudo, rounds = problem.y, 0
-        while found.success:
+        while fitted.success:
             if rounds == MAX_ROUNDS:
-                message = f"the rows to be trusted were not settled after {MAX_ROUNDS} rounds"
-                return replace(found, success=False, message=message, **named)
+                message = f"the weights of the rows have not converged after {MAX_ROUNDS} rounds"
+                return replace(fitted, success=False, message=message, **named)
             rounds += 1
-            pseudo = self._pseudo_torques(problem, found.beta)
-            before, found = found, wls.fit(replace(problem, y=pseudo), rng)
-            if found.success and (abs(found.beta - before.beta) < STEP_TOLERANCE * found.std).all():
+            pseudo = self._pseudo_torques(problem, fitted.beta)
+            before, fitted = fitted, wls.fit(replace(problem, y=pseudo), rng)
+            if (
+                fitted.success
+                and (abs(fitted.beta - before.beta) < STEP_TOLERANCE * fitted.std).all()
+            ):
                 break
-        residual = problem.unstack_rows(problem.y - problem.W @ found.beta)
+        residual = problem.unstack_rows(problem.y - problem.W @ fitted.beta)
         return replace(
-            found,
+            fitted,
             **named,
             torque_rms=np.sqrt((residual**2).mean(axis=0)),
-            pseudo=pseudo if found.success else None,
+            pseudo=pseudo if fitted.success else None,
             seconds=time.perf_counter() - began,
         )
 
     def _pseudo_torques(self, problem: LinearProblem, beta: Float1D) -> Float1D:
-        """Return the torques whose least-squares fit is the next one, shape (N n,)."""
+        """Compute the torques of the next least-squares fit, shape (N n,)."""
         model = problem.W @ beta
         residual = problem.unstack_rows(problem.y - model)
         freedom = 1.0 - len(beta) / len(problem.y)
@@ -108,7 +111,7 @@ class RobustLeastSquares(Estimator):
         return np.asarray(model + steps.ravel())
 
     def _score(self, u: Float2D) -> tuple[Float2D, Float2D]:
-        """Return the score of residuals over their scale and its derivative, shape as given."""
+        """Compute the score of residuals over their scale and its derivative."""
         c = TUNING_CONSTANTS[self.loss] if self.tuning is None else self.tuning
         if self.loss == "huber":
             return np.clip(u, -c, c), (np.abs(u) < c).astype(float)

@@ -1,10 +1,10 @@
-r"""Selection of hypotheses about the rows of a log, by the likelihood of blocks that are left out.
+r"""Selection of hypotheses about the rows of a log, by the likelihood of held-out blocks.
 
-A hypothesis is a set of columns beside those of a linear problem: a term of a joint's torque, or
-what a fault of the log would add to it. A first look holds the noise of the joints and takes the
-rows as they are; the best of it are compared by blocks that are left out of the fit [1]_. Of those
-that explain as much the one of fewest parameters is taken, all others are tried again beside it,
-and one that later ones have made needless goes.
+A hypothesis is a set of columns in addition to those of a linear problem: a term of a joint's
+torque, or the effect of a data fault. Approximate gains, with fixed noise of the joints, select
+finalists; these are compared by held-out blocks [1]_. Among equal ones the one with the fewest
+parameters is taken, all others are tried again in addition, and those that become unnecessary are
+removed.
 
 References
 ----------
@@ -24,18 +24,18 @@ from robotid_sim.estimation.hold_out import Fit, HeldOut
 from robotid_sim.estimation.reduction import span_of
 
 TIE_TOLERANCE = 5.0
-"""Gains that differ by less, or by less than a standard error, speak for fewer parameters."""
+"""Gains that differ by less, or by less than a standard error, are equal: fewer parameters win."""
 
 FINALIST_COUNT = 8
-"""Hypotheses of the first look that are compared by held-out likelihood."""
+"""Number of hypotheses that are compared by held-out likelihood."""
 
 MIN_COLUMN_SHARE = 1e-6
-"""Size of a column beside those of the model, over its size, from which it shows."""
+"""Minimum share of a column that the model does not explain."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hypothesis:
-    """Columns that may be needed beside those of a linear problem."""
+    """Columns that may be needed in addition to those of a linear problem."""
 
     kind: str
     joint: int | None
@@ -54,97 +54,97 @@ H = TypeVar("H", bound=Hypothesis)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidualProjection:
-    """What the weighted columns of a fit leave of a torque or of further columns."""
+    """Projection of torques or columns onto the complement of the weighted columns of a fit."""
 
     Q: Float2D
     """Orthonormal basis of the columns, shape (N n, p)."""
     weights: Float2D
-    """Of every row, zero where it does not count, shape (N, n)."""
+    """Weight of every row, zero if excluded, shape (N, n)."""
 
     @classmethod
     def from_columns(cls, columns: Float, weights: Float2D) -> Self:
-        """Return the projection for columns, shape (N, n, p), and weights of their rows."""
+        """Make the projection for columns, shape (N, n, p), and weights of their rows."""
         return cls(span_of((columns * weights[:, :, None]).reshape(weights.size, -1)), weights)
 
     def project(self, x: Float) -> Float2D:
-        """Return what is left of signals (N, n) or (N, n, k), weighted, shape (N n, k)."""
+        """Project weighted signals (N, n) or (N, n, k), shape (N n, k)."""
         k = 1 if x.ndim == 2 else x.shape[2]
         weighted = (x.reshape(*self.weights.shape, k) * self.weights[:, :, None]).reshape(-1, k)
         return np.asarray(weighted - self.Q @ (self.Q.T @ weighted))
 
     def cost(self, y: Float2D) -> float:
-        """Return half the squared residual of a torque, the negative log-likelihood."""
+        """Compute half the squared residual of a torque, the negative log-likelihood."""
         return 0.5 * float((self.project(y) ** 2).sum())
 
     def gains(self, y: Float2D, columns: Sequence[Float]) -> Float1D:
-        """Return by how much the log-likelihood of a torque rises with each set of columns."""
+        """Compute the gain of the log-likelihood of a torque by each set of columns."""
         residual = self.project(y)[:, 0]
-        left = self.project(np.concatenate(columns, axis=2))
+        projected = self.project(np.concatenate(columns, axis=2))
         gains, first = [], 0
         for part in columns:
-            own = left[:, first : first + part.shape[2]]
+            group = projected[:, first : first + part.shape[2]]
             first += part.shape[2]
-            size = np.linalg.norm((part * self.weights[:, :, None]).reshape(len(own), -1), axis=0)
-            Q, R = np.linalg.qr(own)
+            size = np.linalg.norm((part * self.weights[:, :, None]).reshape(len(group), -1), axis=0)
+            Q, R = np.linalg.qr(group)
             shown = np.abs(np.diag(R)) > MIN_COLUMN_SHARE * size
             gains.append(0.5 * float(((Q[:, shown].T @ residual) ** 2).sum()))
         return np.array(gains)
 
 
-def finalists(hypotheses: Sequence[H], gains: Float1D, margin: float) -> list[H]:
-    """Return the hypotheses that a first look likes best, if they gain more than a margin."""
+def pick_finalists(hypotheses: Sequence[H], gains: Float1D, margin: float) -> list[H]:
+    """Select the hypotheses with the largest approximate gains above a margin."""
     best = np.argsort(-gains, kind="stable")[:FINALIST_COUNT]
     return [hypotheses[k] for k in best if gains[k] > margin]
 
 
-def consecutive(first: int, sizes: Sequence[int]) -> list[Int1D]:
-    """Return the indices of groups of columns that stand one behind the other."""
+def list_groups(first: int, sizes: Sequence[int]) -> list[Int1D]:
+    """List the indices of consecutive groups of columns."""
     ends = first + np.cumsum([0, *sizes])
     return [np.arange(*pair) for pair in pairwise(ends)]
 
 
-def outcomes(held: HeldOut, plain: int, sizes: Sequence[int]) -> Iterator[tuple[Fit, Float1D]]:
-    """Yield the fit with each of the groups of columns behind the plain ones, and its gain.
+def fit_groups(blocks: HeldOut, count: int, sizes: Sequence[int]) -> Iterator[tuple[Fit, Float1D]]:
+    """Yield the fit with each of the groups of columns after `count` fixed ones, and its gain.
 
-    The gain is that of the likelihood of every block that is left out, shape (folds,).
+    The gain is that of the log-likelihood of every held-out block, shape (folds,).
     """
-    columns = np.arange(plain)
-    before = held.score(columns)
-    for group in consecutive(plain, sizes):
+    columns = np.arange(count)
+    before = blocks.score(columns)
+    for group in list_groups(count, sizes):
         larger = np.concatenate([columns, group])
-        yield held.fit(larger), held.score(larger) - before
+        yield blocks.fit(larger), blocks.score(larger) - before
 
 
 def is_no_worse(gain: Float1D, top: Float1D, tie: float = TIE_TOLERANCE) -> bool:
-    """Return whether a gain by block is as good as the largest one, or nearly."""
+    """Return whether a gain by block equals the largest one within the tie tolerance."""
     gap = top - gain
     error = float(np.sqrt(gap.size) * gap.std(ddof=1))
     return bool(gap.sum() <= max(tie, error))
 
 
-def gains_beside(held: HeldOut, columns: Int1D, groups: Sequence[Int1D]) -> list[Float1D]:
-    """Return the log-likelihood that groups of the columns gain beside the others, by block."""
-    whole = held.score(columns)
-    return [whole - held.score(np.setdiff1d(columns, group)) for group in groups]
+def compute_gains(blocks: HeldOut, columns: Int1D, groups: Sequence[Int1D]) -> list[Float1D]:
+    """Compute the gain of the log-likelihood by groups of columns, given the others, by block."""
+    whole = blocks.score(columns)
+    return [whole - blocks.score(np.setdiff1d(columns, group)) for group in groups]
 
 
 def select_groups(
-    held: HeldOut,
+    blocks: HeldOut,
     columns: Int1D,
     groups: Sequence[Int1D],
     judge: Callable[[Float1D], tuple[bool, float]],
 ) -> list[int]:
-    """Return which groups of the columns are needed beside one another.
+    """Select the groups of columns that are needed in addition to one another.
 
-    The least goes until all are worth their columns: a gain by block is judged by whether it is,
-    and by how much.
+    The weakest is removed until all are significant; `judge` returns, from a gain by block, whether
+    it is and its size.
     """
-    kept = list(range(len(groups)))
-    while kept:
-        gains = gains_beside(held, columns, [groups[k] for k in kept])
+    selected = list(range(len(groups)))
+    while selected:
+        gains = compute_gains(blocks, columns, [groups[k] for k in selected])
         judged = [judge(gain) for gain in gains]
-        least = judged.index(min(judged))
-        if judged[least][0]:
+        weakest = judged.index(min(judged))
+        if judged[weakest][0]:
             break
-        columns = np.setdiff1d(columns, groups[kept.pop(least)])
-    return kept
+        columns = np.setdiff1d(columns, groups[selected.pop(weakest)])
+    return selected

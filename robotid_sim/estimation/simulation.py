@@ -1,15 +1,15 @@
-r"""Positions predicted along a recording: a model driven by measured torques, and corrected.
+r"""Predicted positions along a recording: a model driven by measured torques, with corrections.
 
-A robot that is driven by measured torques alone drifts, for nothing holds it; the controller that
-held it is not known to whoever has only its log. So the state is corrected by every measured
-position, as an observer does (the innovations form [1]_):
+A robot that is driven by measured torques alone drifts, and its controller is not known from the
+log. So the state is corrected by every measured position, as in an observer (the innovations form
+[1]_):
 
 .. math:: \hat x_k = x_k + K_k (z_k - q_k), \qquad x_{k+1} = f(\hat x_k, \tau_k; \beta) .
 
-f is a step of the midpoint rule: torque, positions and friction act in the middle of it, and
-friction is solved for implicitly, see `robotid_sim.dynamics.kernels.plant_step`.
+f is a step of the midpoint rule: torque, positions and friction act in its middle, and friction is
+implicit, see `robotid_sim.dynamics.kernels.plant_step`.
 
-Estimates that are not a least-squares fit of a problem's rows, as such a fit is returned.
+Conversion of other estimates to the form of a least-squares fit.
 
 References
 ----------
@@ -28,7 +28,7 @@ from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque
 from robotid_sim.estimation import filter_kernels
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import random_errors
-from robotid_sim.estimation.problem import LinearProblem, robot_part
+from robotid_sim.estimation.problem import LinearProblem, get_robot_basis
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model.friction_law import coefficients_of, column
@@ -41,24 +41,24 @@ DIFFERENCE_STEP = 1e-5
 """Change of a position or velocity for differences [rad or rad/s]."""
 
 MIN_VELOCITY_CHANGE = 1e-12
-"""Change of velocity that is not rounding [rad/s]."""
+"""Minimum change of velocity above rounding errors [rad/s]."""
 
 FIRST_BANDWIDTH = 50.0
-"""Bandwidth of a prediction along which the noise is looked for [rad/s]."""
+"""Bandwidth of the prediction for the noise estimate [rad/s]."""
 
 MAX_INNOVATION = 1.0
-"""Innovation beyond which a prediction has lost the motion [rad or m]."""
+"""Maximum innovation of a prediction that follows the motion [rad or m]."""
 
 
 class AccelerationSlopes(NamedTuple):
     """Derivatives of the acceleration along a prediction."""
 
     A: Float
-    """By position and velocity, shape (N, n, 2 n)."""
+    """Derivatives by position and velocity, shape (N, n, 2 n)."""
     B: Float
-    """By the base parameters, shape (N, n, b)."""
+    """Derivatives by the base parameters, shape (N, n, b)."""
     G: Float
-    """By the torques, shape (N, n, n)."""
+    """Derivatives by the torques, shape (N, n, n)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class PredictedMotion:
     """Motion that a model predicts from sample to sample, arrays of shape (N, n)."""
 
     innovations: Float2D
-    """Measured less predicted position of every sample."""
+    """Measured minus predicted position of every sample."""
     q: Float2D
     """Position in the middle of the step after every sample."""
     dq: Float2D
@@ -78,35 +78,35 @@ class PredictedMotion:
 
 
 def make_simulated_robot(problem: LinearProblem, beta: Float1D) -> Robot:
-    """Return the robot with base parameters beta; its bodies may be impossible."""
+    """Make the robot with base parameters beta; it may be physically inconsistent."""
     assert problem.nominal is not None
     phi = problem.basis.complete(beta, problem.nominal.parameters())
     return problem.nominal.with_parameters(phi, formal=True)
 
 
 def can_simulate(problem: LinearProblem) -> bool:
-    """Return whether the parameters of a problem are those of a robot whose logs are at hand."""
+    """Return whether a problem has the recordings and all parameters of a robot."""
     if not problem.recordings or problem.nominal is None:
         return False
-    return robot_part(problem).rank == problem.basis.rank
+    return get_robot_basis(problem).rank == problem.basis.rank
 
 
 def start_state(recording: RecordedLog) -> Float1D:
-    """Return the state before the first sample, shape (2 n,)."""
+    """Compute the state before the first sample, shape (2 n,)."""
     return np.concatenate([recording.q[0], recording.dq])
 
 
 def start_covariance(recording: RecordedLog) -> Float2D:
-    """Return the covariance of the start state: one position, and a velocity from two, (2 n, 2 n).
+    """Compute the covariance of the start state: one position, and a velocity from two, (2 n, 2 n).
 
-    The velocity is better known; some samples later that no longer matters.
+    The true velocity error is smaller; the difference vanishes after some samples.
     """
     position = recording.position_noise**2
     return np.diag(np.concatenate([position, 2.0 * position / recording.dt**2]))
 
 
 def constant_gains(bandwidth: float, recording: RecordedLog) -> Float:
-    r"""Return gains :math:`\sqrt 2 \omega h` and :math:`\omega^2 h` of every joint, (N, 2 n, n).
+    r"""Compute gains :math:`\sqrt 2 \omega h` and :math:`\omega^2 h` of every joint, (N, 2 n, n).
 
     The error of the prediction then decays like a Butterworth filter of order two with the
     bandwidth [rad/s].
@@ -117,10 +117,10 @@ def constant_gains(bandwidth: float, recording: RecordedLog) -> Float:
 
 
 def predict(robot: Robot, recording: RecordedLog, gains: Float) -> PredictedMotion | None:
-    """Return the prediction of a recording; None if the model loses the motion.
+    """Predict a recording; None if the model loses the motion.
 
     Gains have the shape (N, 2 n, n). A model loses the motion if its mass matrix is not positive
-    definite or a position is off by more than `MAX_INNOVATION`.
+    definite or a position deviates by more than `MAX_INNOVATION`.
     """
     n, h = recording.q.shape[1], recording.dt
     model = (robot.geometry, robot.gravity, robot.parameters(), coefficients_of(robot))
@@ -148,7 +148,7 @@ def predict(robot: Robot, recording: RecordedLog, gains: Float) -> PredictedMoti
 def slopes_along(
     robot: Robot, motion: PredictedMotion, part: slice, columns: Int1D, dt: float
 ) -> AccelerationSlopes:
-    """Return the derivatives of the acceleration in some steps of a prediction.
+    """Compute the derivatives of the acceleration in some steps of a prediction.
 
     Those by the parameters are of the given columns of the regressor.
     """
@@ -165,17 +165,17 @@ def slopes_along(
 
 
 def friction_slopes(rows: Float2D, dq: Float2D) -> Float2D:
-    """Return the derivative of every joint's friction by its velocity, shape (N, n).
+    """Differentiate the friction of every joint by its velocity, shape (N, n).
 
-    The coefficients are those of `coefficients_of`. Where friction falls the slope counts as zero,
-    as in the step itself.
+    The coefficients are those of `coefficients_of`. Where friction decreases the slope counts as
+    zero, as in the step itself.
     """
     Fv, Fc, eps = (column(rows, name) for name in ("Fv_forward", "Fc_forward", "eps"))
     return np.asarray(np.maximum(Fv + Fc / eps * (1.0 - np.tanh(dq / eps) ** 2), 0.0))
 
 
 def share_of_step(dq: Float, acted: Float, ddq: Float, dt: float) -> Float:
-    """Return after which share of a step from velocity dq on the velocity is the one that acted."""
+    """Compute the share of a step from velocity dq after which the velocity is `acted`."""
     change = dt * ddq
     moved = np.abs(change) > MIN_VELOCITY_CHANGE
     share = (acted - dq) / np.where(moved, change, 1.0)
@@ -185,9 +185,9 @@ def share_of_step(dq: Float, acted: Float, ddq: Float, dt: float) -> Float:
 def rigid_slopes(
     robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float
 ) -> tuple[Float, Float]:
-    """Return the derivatives of the rigid-body torques by position and velocity, (N, n, n) both.
+    """Differentiate the rigid-body torques by position and velocity, (N, n, n) both.
 
-    They change slowly: taken at some of the samples, with lines between them.
+    They change slowly and are interpolated between some of the samples.
     """
     samples = len(q)
     some = np.unique(
@@ -210,7 +210,7 @@ def rigid_slopes(
 
 
 MISSING_RECORDING_MESSAGE = (
-    "no recording of all joints of a known robot to simulate; this is weighted least squares"
+    "joints or the robot of the recording are unknown; this is weighted least squares"
 )
 
 
@@ -222,14 +222,14 @@ def replace_parameters(
     cov_white: Float2D,
     dof: Float1D,
 ) -> Estimate:
-    """Return a weighted least-squares estimate with other parameters and their covariance.
+    """Replace the parameters and covariance of a weighted least-squares estimate.
 
     Residuals and noise are those of the rows with beta, shape (b,). Random effects of the problem
-    move every estimator about as they move least squares, and widen the covariances, shape (b, b),
-    so. The degrees of freedom of the covariance have the shape (b,).
+    change every estimator about as least squares, and widen the covariances, shape (b, b),
+    accordingly. The degrees of freedom of the covariance have the shape (b,).
     """
-    left = problem.unstack_rows(problem.y - problem.W @ beta)
-    rms = np.sqrt((left**2).mean(axis=0))
+    residual = problem.unstack_rows(problem.y - problem.W @ beta)
+    rms = np.sqrt((residual**2).mean(axis=0))
     freedom = 1.0 - len(beta) / len(problem.y)
     noise = np.maximum(rms / np.sqrt(freedom), wls.noise_std)
     _, R = reduce_rows(problem).solve(1.0 / noise)

@@ -1,7 +1,7 @@
-"""Torque as a function of the state of a joint, for what the parameters of a model lack.
+"""Unmodeled torque as a function of the state of a joint.
 
-Piecewise linear functions of speed, direction of motion, load, position and time; what they depend
-on, and what a torque that depends on it is likely to be.
+Piecewise linear functions of speed, direction of motion, load, position and time, with their likely
+causes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,43 +19,43 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
 PHASE_QUANTITY = "phase"
-"""What repeats from period to period and is a function of nothing else."""
+"""Torque that repeats with the period and is not a function of other quantities."""
 
 PHASE_COUNT = 20
-"""Piecewise linear functions a period."""
+"""Number of piecewise linear functions per period."""
 
 OFFSET_VARIANCE = 10.0
-"""Variance of an offset over that of how it varies with the speed.
+"""Variance of an offset over that of its variation with the speed.
 
-Joints differ between their directions by an offset most of all. Were the values of the function
-independent, one that gravity nearly explains would be taken for gravity.
+Friction differs between directions mostly by an offset. With independent values, a function similar
+to gravity would be mistaken for gravity.
 """
 
 
-def hats(x: Float1D, knots: Float1D, period: float | None = None) -> Float2D:
-    """Return the piecewise linear functions of x, one at every knot, shape (N, k)."""
+def evaluate_hats(x: Float1D, knots: Float1D, period: float | None = None) -> Float2D:
+    """Evaluate the piecewise linear functions of x, one per knot, shape (N, k)."""
     count = len(knots)
     at = np.interp(x, knots, np.arange(count, dtype=float), period=period)
-    if period is not None:  # from the last knot on toward the first one again
+    if period is not None:  # periodic: from the last knot to the first one
         beyond = np.mod(x - knots[0], period) + knots[0]
         share = (beyond - knots[-1]) / (period + knots[0] - knots[-1])
         at = np.where(share > 0.0, count - 1 + share, at)
     lower = np.minimum(at.astype(np.intp), count - 1)
-    found = np.zeros((len(x), count))
-    row, rest = np.arange(len(x)), at - lower
-    found[row, (lower + 1) % count] = rest
-    found[row, lower] = 1.0 - rest if count > 1 else 1.0
-    return found
+    values = np.zeros((len(x), count))
+    row, upper_share = np.arange(len(x)), at - lower
+    values[row, (lower + 1) % count] = upper_share
+    values[row, lower] = 1.0 - upper_share if count > 1 else 1.0
+    return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointStates:
-    """What the functions of one joint depend on, arrays of shape (N,)."""
+    """Arguments of the functions of one joint, arrays of shape (N,)."""
 
     q: Float1D
     dq: Float1D
     sign: Float1D
-    """Smooth sign of the velocity, as in the model's friction."""
+    """Smooth sign of the velocity, as in the friction model."""
     load: Float1D
     """Torque of the rigid bodies [N m]."""
     torque: Float1D
@@ -70,39 +70,39 @@ class JointStates:
 
 
 class Dependence(NamedTuple):
-    """What a torque may be a function of."""
+    """A quantity on which torque may depend."""
 
-    of: Callable[[JointStates], Float1D]
+    quantity: Callable[[JointStates], Float1D]
     """The quantity, shape (N,)."""
     knots: Callable[[JointStates], Float1D]
-    """Where the functions have their knots, shape (k,)."""
+    """Knots of the functions, shape (k,)."""
     factor: Callable[[JointStates], Float1D] | None = None
-    """What they are multiplied by, shape (N,)."""
+    """Factor of the functions, shape (N,)."""
     centered: bool = False
-    """Whether they have no mean, for a constant is a function of the direction."""
-    stays: bool = True
-    """Whether another motion has the same function."""
-    pulls: bool = True
-    """Whether parameters that joints share may be the same function, as gravity is of the position:
-    rows that leave it out leave them to chance where it is not what is missing."""
+    """Whether their mean is subtracted; the direction contains the constant."""
+    lasting: bool = True
+    """Whether the function is valid for other motions."""
+    shared: bool = True
+    """Whether shared parameters may be the same function, as gravity of the position: excluding it
+    makes them uncertain if something else is unmodeled."""
     period: float | None = None
     level: float = 0.0
-    """Variance of what all values have in common over that of each about it."""
+    """Variance of the common level of all values over that about it."""
     open_ends: tuple[bool, bool] = (False, False)
-    """Whether another motion may go below the first knot, above the last."""
+    """Whether other motions may go below the first knot, above the last."""
 
     @property
     def is_harmless(self) -> bool:
-        """Whether a fit may allow for it anyway: friction of the joint and nothing else."""
-        return self.stays and not self.pulls
+        """Whether a fit may always account for it: friction of the joint only."""
+        return self.lasting and not self.shared
 
     def functions(self, states: JointStates, knots: Float1D) -> Float2D:
-        """Return the functions of the states, one a knot, shape (N, k)."""
-        values = hats(self.of(states), knots, self.period)
+        """Evaluate the functions of the states, one per knot, shape (N, k)."""
+        values = evaluate_hats(self.quantity(states), knots, self.period)
         return values if self.factor is None else values * self.factor(states)[:, None]
 
     def root(self, count: int) -> Float2D:
-        """Return a root of the covariance of the values at knots, shape (k, k)."""
+        """Compute a root of the covariance of the values at knots, shape (k, k)."""
         return np.asarray(np.eye(count) + (np.sqrt(1.0 + self.level * count) - 1.0) / count)
 
 
@@ -112,13 +112,13 @@ class RandomFunction(NamedTuple):
     knots: Float1D
     """In the unit of its quantity, shape (k,)."""
     mean: Float1D
-    """What was taken off the functions of the knots, shape (k,)."""
+    """Mean subtracted from the functions of the knots, shape (k,)."""
     root: Float2D
-    """Root of the covariance of the values [N m], of a lag [s], shape (k, k)."""
+    """Root of the covariance of the values [N m], for a lag [s], shape (k, k)."""
 
 
-def _speed_knots(states: JointStates) -> Float1D:
-    """Return knots of the speed from that on at which the smooth sign is a sign."""
+def _place_knots(states: JointStates) -> Float1D:
+    """Make knots of the speed above the range of the smooth sign."""
     top = float(np.abs(states.dq).max())
     return np.geomspace(states.eps, max(top, 4.0 * states.eps), 7)
 
@@ -129,10 +129,14 @@ def _span(x: Float1D, count: int) -> Float1D:
 
 QUANTITIES: Mapping[str, Dependence] = {
     "speed": Dependence(
-        lambda s: np.abs(s.dq), _speed_knots, lambda s: s.sign, pulls=False, open_ends=(False, True)
+        lambda s: np.abs(s.dq),
+        _place_knots,
+        lambda s: s.sign,
+        shared=False,
+        open_ends=(False, True),
     ),
     "direction": Dependence(
-        lambda s: np.abs(s.dq), _speed_knots, level=OFFSET_VARIANCE, open_ends=(False, True)
+        lambda s: np.abs(s.dq), _place_knots, level=OFFSET_VARIANCE, open_ends=(False, True)
     ),
     "load": Dependence(
         lambda s: np.abs(s.load),
@@ -147,8 +151,8 @@ QUANTITIES: Mapping[str, Dependence] = {
         lambda s: s.time,
         lambda _: np.linspace(0.0, 1.0, 6),
         centered=True,
-        stays=False,
-        pulls=False,
+        lasting=False,
+        shared=False,
     ),
     "lag": Dependence(
         lambda s: s.time, lambda _: np.zeros(1), lambda s: np.gradient(s.torque, s.dt)
@@ -157,61 +161,61 @@ QUANTITIES: Mapping[str, Dependence] = {
         lambda s: s.phase,
         lambda _: np.linspace(0.0, 1.0, PHASE_COUNT, endpoint=False),
         centered=True,
-        stays=False,
+        lasting=False,
         period=1.0,
     ),
 }
-"""What the torque of a joint may depend on beside its parameters."""
+"""Quantities on which unmodeled torque of a joint may depend."""
 
 QUANTITY_CAUSES: Mapping[str, str] = {
-    "speed": "other velocity dependence of friction (Stribeck, transition velocity)",
+    "speed": "different velocity dependence of friction (Stribeck, transition velocity)",
     "direction": "offset or direction-dependent friction",
     "load": "load-dependent friction",
     "position": "position-dependent torque (cogging, spring, cable, tilted base)",
-    "time": "drift (warming up, a sensor that creeps)",
+    "time": "drift (warm-up, sensor drift)",
     "lag": "torque delay",
     PHASE_QUANTITY: "other periodic torque",
 }
-"""The likely cause of a discrepancy that is a function of a quantity."""
+"""Likely causes of unmodeled torque, by quantity."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class UnmodeledFunction:
-    """One joint's torque that the model lacks, as a function of one quantity."""
+    """Unmodeled torque of one joint, as a function of one quantity."""
 
     joint: str
     quantity: str
     torque: float
     """RMS of the function along the motion [N m]."""
     over_noise: float
-    """That over the noise of the joint's rows."""
+    """Torque over the noise of the joint's rows."""
     ratio: float
-    """Twice the logarithm of the likelihood ratio with and without it."""
+    """Twice the logarithm of the likelihood ratio."""
     knots: tuple[float, ...] = ()
-    """Where the piecewise linear function has its knots, in the unit of its quantity."""
+    """Knots of the piecewise linear function, in the unit of its quantity."""
     values: tuple[float, ...] = ()
-    """Its values there [N m], that of a lag [s], as far as the log shows them."""
+    """Values at the knots [N m], for a lag [s]; empty if not identifiable."""
     friction: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """What of it is in the fitted Fv, Fc and Fo of the joint, and is not to be counted twice."""
+    """Part that the fitted Fv, Fc and Fo of the joint contain, not to be counted twice."""
 
     @property
     def cause(self) -> str:
-        """What such a function comes from most often."""
+        """Most likely cause of such a function."""
         return QUANTITY_CAUSES[self.quantity]
 
 
 def require_function_of(
     robot: Robot, joint: str, quantity: str, knots: ArrayLike, values: ArrayLike
 ) -> None:
-    """Raise `OptionError` unless there is such a function of a quantity of a joint of the robot."""
+    """Raise `OptionError` unless the function of a joint is valid for the robot."""
     if joint not in robot.joint_names or quantity not in QUANTITIES:
         raise OptionError(f"{robot.name} has no joint '{joint}' with a '{quantity}'")
     knots, values = np.array(knots, dtype=float), np.array(values, dtype=float)
     alike = knots.shape == values.shape and knots.ndim == 1
     if not (alike and np.isfinite([knots, values]).all() and (np.diff(knots) > 0.0).all()):
         raise OptionError(
-            f"{joint}, {quantity}: knots need to ascend and a value each; got "
+            f"{joint}, {quantity}: knots must ascend and have a value each; got "
             f"{knots.tolist()} and {values.tolist()}"
         )
 
@@ -222,11 +226,11 @@ class StateFunctions(NamedTuple):
     rows: Float2D
     knots: Float1D
     mean: Float1D
-    """What was taken off every function, shape (k,)."""
+    """Mean subtracted from every function, shape (k,)."""
 
 
 def state_functions(motion: Motion, robot: Robot) -> dict[tuple[str, int], StateFunctions]:
-    """Return the functions of every quantity and joint, by the torques of a model of the robot."""
+    """Make the functions of every quantity and joint, by the torques of a robot model."""
     states = joint_states(motion, robot)
     return {
         (name, j): functions
@@ -238,7 +242,7 @@ def state_functions(motion: Motion, robot: Robot) -> dict[tuple[str, int], State
 def _make_functions(
     motion: Motion, quantity: Dependence, states: Sequence[JointStates]
 ) -> list[StateFunctions]:
-    """Return the functions of one quantity, joint by joint."""
+    """Make the functions of one quantity, joint by joint."""
     knots = [quantity.knots(joint) for joint in states]
     values = np.empty((len(states[0].q), len(states), len(knots[0])))
     for j, joint in enumerate(states):
@@ -252,7 +256,7 @@ def _make_functions(
 
 
 def joint_states(motion: Motion, robot: Robot) -> list[JointStates]:
-    """Return what the functions of every joint depend on, by the torques of a model."""
+    """Compute the arguments of the functions of every joint, by the torques of a model."""
     q, dq, ddq = motion.q, motion.dq, motion.ddq
     load, torque = rigid_body_torque(robot, q, dq, ddq), joint_torque(robot, q, dq, ddq)
     time, period = np.linspace(0.0, 1.0, motion.t.size), motion.repeats
@@ -274,21 +278,21 @@ def joint_states(motion: Motion, robot: Robot) -> list[JointStates]:
 
 
 def compute_unmodeled_torque(
-    lacks: Sequence[UnmodeledFunction], motion: Motion, robot: Robot
+    functions_of_joints: Sequence[UnmodeledFunction], motion: Motion, robot: Robot
 ) -> Float2D:
-    """Return the torque of functions that a fit found, along another motion, shape (N, n) [N m].
+    """Compute the torque of unmodeled functions along a motion, shape (N, n) [N m].
 
-    Functions of time and of the period are of the motion that showed them, and left out. Beyond
-    what that motion had of a quantity, a function is constant.
+    Functions of time and of the period belong to the fitted motion, and are omitted. Beyond the
+    range of the fitted motion a function is constant.
     """
     torque = np.zeros(motion.q.shape)
     states = joint_states(motion, robot)
-    for lack in lacks:
-        quantity = QUANTITIES[lack.quantity]
-        if quantity.stays and lack.knots:
-            j = robot.joint_names.index(lack.joint)
-            functions = quantity.functions(states[j], np.array(lack.knots))
-            Fv, Fc, Fo = lack.friction
-            torque[:, j] += functions @ np.array(lack.values)
+    for function in functions_of_joints:
+        quantity = QUANTITIES[function.quantity]
+        if quantity.lasting and function.knots:
+            j = robot.joint_names.index(function.joint)
+            functions = quantity.functions(states[j], np.array(function.knots))
+            Fv, Fc, Fo = function.friction
+            torque[:, j] += functions @ np.array(function.values)
             torque[:, j] -= Fv * states[j].dq + Fc * states[j].sign + Fo
     return torque

@@ -1,9 +1,8 @@
-r"""Terms of joints that a fit found beside the standard ones, and the rows beside them.
+r"""Joint terms of a fit, and the rows without them.
 
-A fit leaves out of every joint's rows what the columns of its terms can explain: with weights by
-joint, that gives the estimate of the other parameters that a fit with all of them would [1]_, and
-the same covariance. What two joints share is taken off as fitted, and its covariance widens that of
-the estimate.
+A fit projects the columns of its terms out of the rows of every joint: with weights by joint, the
+other parameters and their covariance equal those of a fit with all of them [1]_. Terms shared by
+two joints are subtracted as fitted, and their covariance widens that of the estimate.
 
 References
 ----------
@@ -28,21 +27,21 @@ from robotid_sim.representation import public_value
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedTerm:
-    """A term that was chosen, with the evidence for it."""
+    """A chosen term with its evidence."""
 
     term: JointTerm
     std: tuple[float, ...]
     """Standard deviations of its parameters."""
     shape_std: float | None
-    """Standard deviation of its constant, if it has one that is no whole number."""
+    """Standard deviation of its constant, if it has a continuous one."""
     gain: float
-    """Log-likelihood that it gains in blocks that were left out, beside all other terms."""
+    """Gain of the log-likelihood of held-out blocks, given all other terms."""
     gain_std: float
     """Standard error of the gain over the blocks."""
     torque: float
     """RMS of its torque in the rows of its joint [N m]."""
     at_bound: bool = False
-    """Whether its constant is at an end of the range in which it is sought."""
+    """Whether its constant is at a bound of its search."""
 
     def content(self) -> dict[str, Any]:
         """Return the term as JSON values."""
@@ -56,7 +55,7 @@ class FittedTerm:
         }
 
     def numbers(self, joint_unit: str) -> list[str]:
-        """Return its parameters as texts, for a joint in rad or m."""
+        """Format its parameters, for a joint in rad or m."""
         kind = TERM_KINDS[self.term.kind]
         rows = list(zip(kind.symbols, kind.units, self.term.values, self.std, strict=True))
         if kind.shape is not None and not kind.coupled and self.term.shape is not None:
@@ -79,7 +78,7 @@ class FittedTerm:
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Structure:
-    """Terms that joints have beside the standard ones."""
+    """Joint terms in addition to standard friction."""
 
     terms: tuple[FittedTerm, ...]
     columns: Float2D
@@ -88,37 +87,34 @@ class Structure:
     """Covariance of the parameters, shape (k, k)."""
 
     @property
-    def shared_parameters(self) -> Bool1D:
-        """Which parameters two joints share, shape (k,)."""
+    def is_shared(self) -> Bool1D:
+        """Whether two joints share a parameter, shape (k,)."""
         each = [t.term.partner is not None for t in self.terms for _ in t.term.values]
         return np.array(each, dtype=bool)
 
     def project_rows(self, problem: LinearProblem) -> LinearProblem:
-        """Return the rows of a problem without what the terms can explain of them."""
+        """Project the terms out of the rows of a problem."""
         if not self.terms:
             return problem
-        shared, own = (
-            self.shared_parameters,
-            problem.unstack_rows(self.columns[:, ~self.shared_parameters]),
-        )
+        shared, columns = (self.is_shared, problem.unstack_rows(self.columns[:, ~self.is_shared]))
         values = np.array([value for t in self.terms for value in t.term.values])
         common = self.columns[:, shared]
         vectors, squares, _ = np.linalg.svd(self.cov[np.ix_(shared, shared)])
         random = [common @ (vectors * np.sqrt(squares))] if shared.any() else []
         random += [] if problem.random is None else [problem.random]
-        rest = replace(
+        remaining = replace(
             problem,
             y=problem.y - common @ values[shared],
             random=np.hstack(random) if random else None,
         )
-        return map_rows(rest, partial(project_out, columns=own))
+        return map_rows(remaining, partial(project_out, columns=columns))
 
     def robot_terms(self) -> tuple[JointTerm, ...]:
-        """Return the terms as a robot has them."""
+        """Return the terms of a robot."""
         return tuple(fitted.term for fitted in self.terms)
 
     def list_lasting_terms(self) -> tuple[JointTerm, ...]:
-        """Return the terms that another motion has too."""
+        """List the terms that are valid for other motions."""
         return tuple(term for term in self.robot_terms() if term.kind not in TIME_KINDS)
 
 
@@ -127,7 +123,7 @@ EMPTY_STRUCTURE = Structure((), np.zeros((0, 0)), np.zeros((0, 0)))
 
 
 def project_out(rows: Float, columns: Float) -> Float:
-    """Return rows, (N, n, m), without what columns, (N, n, k), can explain, joint by joint."""
+    """Project columns, (N, n, k), out of rows, (N, n, m), joint by joint."""
     result = rows.copy()
     for j in range(rows.shape[1]):
         Q = span_of(columns[:, j])
@@ -138,19 +134,19 @@ def project_out(rows: Float, columns: Float) -> Float:
 def set_term_values(
     structure: Structure, problem: LinearProblem, beta: Float1D, noise_std: Float1D
 ) -> Structure:
-    """Return a structure with the parameters of its terms beside given base parameters.
+    """Fit the parameters of the terms, given base parameters.
 
-    The problem has the rows without the terms, and noise of joints [N m or N]. The values are those
-    of least weighted squares.
+    The problem has rows without the terms; the noise is by joint [N m or N]. The values are a
+    weighted least-squares fit.
     """
     if not structure.terms:
         return structure
     weight = np.tile(1.0 / noise_std, problem.samples)
-    left = weight * (problem.y - problem.W @ beta)
-    values = np.linalg.lstsq(weight[:, None] * structure.columns, left, rcond=None)[0]
+    residual = weight * (problem.y - problem.W @ beta)
+    values = np.linalg.lstsq(weight[:, None] * structure.columns, residual, rcond=None)[0]
     terms, first = [], 0
     for fitted in structure.terms:
-        own = values[first : first + len(fitted.term.values)]
-        first += own.size
-        terms.append(replace(fitted, term=replace(fitted.term, values=tuple(own.tolist()))))
+        term_values = values[first : first + len(fitted.term.values)]
+        first += term_values.size
+        terms.append(replace(fitted, term=replace(fitted.term, values=tuple(term_values.tolist()))))
     return replace(structure, terms=tuple(terms))

@@ -1,10 +1,10 @@
-"""Which terms the torques of joints have beside the standard ones, chosen by evidence.
+"""Selection of joint terms by evidence.
 
 Every kind of term of every joint is a candidate, see `robotid_sim.model.joint_terms`: further
-columns of the linear problem once the constant in which it is not linear is given. The one that
-raises the likelihood of blocks of the log that are left out of the fit most is taken, see
-`robotid_sim.estimation.selection`, its constant is sought, and all others are tried again beside
-it; a term that later ones have made needless goes. So nothing enters that does not predict.
+columns of the linear problem for a given nonlinear constant. The one that increases the likelihood
+of held-out blocks most is taken, see `robotid_sim.estimation.selection`, its constant is optimized,
+and all others are tried again in addition; terms that become unnecessary are removed. So all
+accepted terms improve predictions.
 """
 
 from collections.abc import Sequence, Set
@@ -15,10 +15,10 @@ from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import LogError
-from robotid_sim.estimation.hold_out import FOLD_COUNT, MIN_GAIN, certainty, worth
+from robotid_sim.estimation.hold_out import FOLD_COUNT, MIN_GAIN, compute_certainty, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.estimation.selection import finalists, is_no_worse, outcomes, select_groups
+from robotid_sim.estimation.selection import fit_groups, is_no_worse, pick_finalists, select_groups
 from robotid_sim.estimation.structure import EMPTY_STRUCTURE, Structure
 from robotid_sim.estimation.term_fit import Candidate, TermRows, fit_terms
 from robotid_sim.measurement.motion import Motion
@@ -26,26 +26,26 @@ from robotid_sim.model.joint_terms import LOADED, SPRING, TERM_KINDS, select_kin
 from robotid_sim.model.robot import Robot
 
 PARTNER_COUNT = 3
-"""Further terms of its joint that a finalist is tried with where none gains alone."""
+"""Number of further terms of its joint that a finalist is tried with if none gains alone."""
 
 MAX_TERMS_PER_JOINT = 5
-"""Most terms a joint on average."""
+"""Maximum mean number of terms per joint."""
 
 LOAD_ROUNDS = 2
-"""How often the choice is made where it has loads: by the parameters of the one before."""
+"""Number of selections with loads, each by the parameters of the previous one."""
 
 OFFSET_KIND = "offset"
 
 SIGNIFICANCE = 1.96
-"""Deviations from which on a value differs from zero: its 95 % interval does not hold it."""
+"""Minimum standard deviations of a value that differs from zero: its 95 % interval excludes it."""
 
 MIN_FLOAT = float(np.finfo(float).tiny)
 
 MIN_ROWS = 5 * FOLD_COUNT
-"""Fewest rows of which blocks can be left out."""
+"""Minimum number of rows for held-out blocks."""
 
 CONSTANT_RANGE_FACTOR = 2.5
-"""Factor about a constant within which a better one is sought."""
+"""Factor about a constant within which it is optimized."""
 
 
 def choose_structure(
@@ -54,36 +54,36 @@ def choose_structure(
     """Select and fit the terms that a log supports; `EMPTY_STRUCTURE` if none, or the fit fails.
 
     Kinds are those of `robotid_sim.model.joint_terms.TERM_KINDS`. Raises `OptionError` if one is
-    unknown, and `LogError` if the log has too few rows to leave blocks of them out.
+    unknown, and `LogError` if the log has too few rows for held-out blocks.
     """
-    wanted = select_kinds(kinds)
-    plain = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-    if not wanted or not plain.success:
+    selected = select_kinds(kinds)
+    estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+    if not selected or not estimate.success:
         return EMPTY_STRUCTURE
     if problem.samples < MIN_ROWS:
         raise LogError(
-            f"{problem.samples} rows are too few to choose terms by blocks that are left out; "
-            "record a longer log"
+            f"{problem.samples} rows are too few to choose terms by held-out blocks; record a "
+            f"longer log"
         )
-    beta = plain.beta
+    beta = estimate.beta
     for _ in range(LOAD_ROUNDS):
         rows = TermRows.from_problem(problem, motion, nominal, beta)
-        chosen = _TermSearch(rows, rows.candidates(wanted)).select()
+        chosen = _TermSearch(rows, rows.candidates(selected)).select()
         if not chosen:
             return EMPTY_STRUCTURE
-        if not any(one.kind == LOADED for one in chosen):
+        if not any(term.kind == LOADED for term in chosen):
             break
         beta = rows.fit(chosen).beta[: problem.basis.rank]
-    return _fit_significant(rows, chosen, wanted)
+    return _fit_significant(rows, chosen, selected)
 
 
 def _fit_significant(
     rows: TermRows, chosen: Sequence[Candidate], kinds: Sequence[str]
 ) -> Structure:
-    """Return terms without those whose intervals hold zero; a spring of no stiffness is an offset.
+    """Remove terms whose intervals contain zero; replace a spring without stiffness by an offset.
 
-    What predicts blocks that are left out beside terms that came earlier may be of no size in the
-    end. The least significant one goes first.
+    A term that was accepted given earlier terms may be insignificant in the end. The least
+    significant one is removed first.
     """
     terms = list(chosen)
     while terms:
@@ -96,11 +96,11 @@ def _fit_significant(
         k = int(np.argmin(shown))
         if shown[k] > SIGNIFICANCE:
             return structure
-        least = terms.pop(k)
-        offset = rows.candidate(OFFSET_KIND, least.joint, None, None)
-        is_free = f"Fo{least.joint + 1}" not in rows.problem.basis.names
-        is_free &= all(term.place != offset.place for term in terms)
-        if least.kind == SPRING and sizes[k][1] > SIGNIFICANCE and OFFSET_KIND in kinds and is_free:
+        worst = terms.pop(k)
+        offset = rows.candidate(OFFSET_KIND, worst.joint, None, None)
+        is_free = f"Fo{worst.joint + 1}" not in rows.problem.basis.names
+        is_free &= all(term.key != offset.key for term in terms)
+        if worst.kind == SPRING and sizes[k][1] > SIGNIFICANCE and OFFSET_KIND in kinds and is_free:
             terms.append(offset)
     return EMPTY_STRUCTURE
 
@@ -113,71 +113,72 @@ class _TermSearch:
     candidates: list[Candidate]
 
     def select(self) -> list[Candidate]:
-        """Return the candidates that the log speaks for."""
+        """Select the candidates that the log supports."""
         chosen: list[Candidate] = []
         while len(chosen) < MAX_TERMS_PER_JOINT * self.rows.problem.dof:
-            best = self._best(chosen)
+            best = self._select_best(chosen)
             if not best:
                 break
             chosen += best
-            moved = {j for one in best for j in (one.joint, one.partner)} - {None}
+            moved = {j for c in best for j in (c.joint, c.partner)} - {None}
             chosen = [
-                self._optimize_constant(one, [o for o in chosen if o is not one])
-                if {one.joint, one.partner} & moved
-                else one
-                for one in chosen
+                self._optimize_constant(term, [o for o in chosen if o is not term])
+                if {term.joint, term.partner} & moved
+                else term
+                for term in chosen
             ]
-        columns = np.arange(self.rows.plain(chosen))
-        kept = select_groups(
-            self.rows.sum_by_block(*chosen), columns, self.rows.places(chosen), _judge
+        columns = np.arange(self.rows.count_columns(chosen))
+        needed = select_groups(
+            self.rows.sum_by_block(*chosen), columns, self.rows.list_columns(chosen), _judge
         )
-        return [chosen[k] for k in kept]
+        return [chosen[k] for k in needed]
 
-    def _best(self, chosen: Sequence[Candidate]) -> list[Candidate]:
-        """Return the candidate that gains most beside the chosen ones, none if none gains.
+    def _select_best(self, chosen: Sequence[Candidate]) -> list[Candidate]:
+        """Select the candidate with the largest gain, given the chosen ones; none if none gains.
 
-        Where no single one does, two of a joint may: what one of two large terms leaves, the other,
-        hides the gain of the first.
+        If no single one gains, two of a joint may: the residual of one large term hides the gain of
+        the other.
         """
         likely, margin = self._finalists(chosen)
-        tried = [[self._optimize_constant(one, chosen)] for one in likely]
+        tried = [[self._optimize_constant(first, chosen)] for first in likely]
         best = self._most_likely(chosen, tried, margin)
         if best or not likely:
             return best
         pairs = []
-        for (one,) in tried:
-            others, _ = self._finalists([*chosen, one], {one.joint, one.partner} - {None})
-            pairs += [[one, other] for other in others[:PARTNER_COUNT]]
+        for (first,) in tried:
+            others, _ = self._finalists([*chosen, first], {first.joint, first.partner} - {None})
+            pairs += [[first, second] for second in others[:PARTNER_COUNT]]
         return self._most_likely(chosen, pairs, 2.0 * margin)
 
     def _finalists(
         self, chosen: Sequence[Candidate], joints: Set[int | None] | None = None
     ) -> tuple[list[Candidate], float]:
-        """Return the candidates that a first look likes best, and the least gain of one.
+        """Select the candidates with the largest approximate gains; return them and the margin.
 
-        Those that concern some joints, or all there are.
+        The candidates are those of some joints, or all.
         """
-        taken = {one.place for one in chosen}
-        left = [c for c in self.candidates if c.place not in taken]
+        used = {c.key for c in chosen}
+        remaining = [c for c in self.candidates if c.key not in used]
         if joints is not None:
-            left = [c for c in left if {c.joint, c.partner} & joints]
-        if not left:
+            remaining = [c for c in remaining if {c.joint, c.partner} & joints]
+        if not remaining:
             return [], np.inf
-        margin = MIN_GAIN + float(np.log(len(left)))
-        return finalists(left, self.rows.first_look(chosen, left), margin), margin
+        margin = MIN_GAIN + float(np.log(len(remaining)))
+        gains = self.rows.estimate_gains(chosen, remaining)
+        return pick_finalists(remaining, gains, margin), margin
 
     def _most_likely(
         self, chosen: Sequence[Candidate], tried: Sequence[list[Candidate]], margin: float
     ) -> list[Candidate]:
-        """Return which of some candidates, or pairs of them, blocks left out speak for most."""
-        held = self.rows.sum_by_block(*chosen, *(one for group in tried for one in group))
-        plain, passed = self.rows.plain(chosen), list[tuple[list[Candidate], Float1D]]()
-        sizes = [sum(one.size for one in group) for group in tried]
-        for group, (fit, gain) in zip(tried, outcomes(held, plain, sizes), strict=True):
-            places = self.rows.places([*chosen, *group])[len(chosen) :]
+        """Select the candidates, or pair of them, that held-out blocks support most."""
+        blocks = self.rows.sum_by_block(*chosen, *(term for group in tried for term in group))
+        count, passed = self.rows.count_columns(chosen), list[tuple[list[Candidate], Float1D]]()
+        sizes = [sum(term.size for term in group) for group in tried]
+        for group, (fit, gain) in zip(tried, fit_groups(blocks, count, sizes), strict=True):
+            places = self.rows.list_columns([*chosen, *group])[len(chosen) :]
             positive = [
-                fit.beta[own[0]] > 0.0 or not TERM_KINDS[one.kind].positive
-                for one, own in zip(group, places, strict=True)
+                fit.beta[columns[0]] > 0.0 or not TERM_KINDS[term.kind].positive
+                for term, columns in zip(group, places, strict=True)
             ]
             if all(positive) and worth(gain) > margin:
                 passed.append((group, gain))
@@ -185,37 +186,38 @@ class _TermSearch:
             return []
         top = max(passed, key=lambda p: float(p[1].sum()))[1]
         equal = [p for p in passed if is_no_worse(p[1], top)]
-        return min(equal, key=lambda p: (sum(one.size for one in p[0]), -float(p[1].sum())))[0]
+        return min(equal, key=lambda p: (sum(term.size for term in p[0]), -float(p[1].sum())))[0]
 
-    def _optimize_constant(self, one: Candidate, others: Sequence[Candidate]) -> Candidate:
-        """Return a candidate with the likeliest constant beside others."""
-        kind = TERM_KINDS[one.kind]
+    def _optimize_constant(self, term: Candidate, others: Sequence[Candidate]) -> Candidate:
+        """Optimize the constant of a candidate, given others."""
+        kind = TERM_KINDS[term.kind]
         shape = kind.shape
-        if shape is None or shape.bounds is None or one.shape is None:
-            return one
-        y, left = self.rows.problem.unstack_rows(self.rows.problem.y), self.rows.remainder(others)
+        if shape is None or shape.bounds is None or term.shape is None:
+            return term
+        problem, residual = self.rows.problem, self.rows.residual(others)
+        y = problem.unstack_rows(problem.y)
 
         def cost(constant: float) -> float:
-            candidate = self.rows.candidate(one.kind, one.joint, one.partner, constant)
-            return -float(left.gains(y, [candidate.columns])[0])
+            trial = self.rows.candidate(term.kind, term.joint, term.partner, constant)
+            return -float(residual.gains(y, [trial.columns])[0])
 
-        unit = float(self.rows.eps[one.joint]) if shape.of_eps else 1.0
+        unit = float(self.rows.eps[term.joint]) if shape.of_eps else 1.0
         low, high = (unit * bound for bound in shape.bounds)
         span = np.log(
             [
-                max(low, one.shape / CONSTANT_RANGE_FACTOR),
-                min(high, one.shape * CONSTANT_RANGE_FACTOR),
+                max(low, term.shape / CONSTANT_RANGE_FACTOR),
+                min(high, term.shape * CONSTANT_RANGE_FACTOR),
             ]
         )
-        found = minimize_scalar(
+        best = minimize_scalar(
             lambda x: cost(float(np.exp(x))),
             bounds=tuple(span.tolist()),
             method="bounded",
             options={"xatol": 0.02},
         )
-        return self.rows.candidate(one.kind, one.joint, one.partner, float(np.exp(found.x)))
+        return self.rows.candidate(term.kind, term.joint, term.partner, float(np.exp(best.x)))
 
 
 def _judge(gain: Float1D) -> tuple[bool, float]:
-    """Return whether a term is worth its parameters beside the others, and how surely."""
-    return worth(gain) > MIN_GAIN, certainty(gain)
+    """Return whether a term is significant given the others, and its gain over the error."""
+    return worth(gain) > MIN_GAIN, compute_certainty(gain)

@@ -1,4 +1,4 @@
-"""Estimation by swarm: the methods of the papers, judged by the optimum they search for."""
+"""Estimation by swarm: the methods of the papers, compared to the known optimum."""
 
 import time
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.fitness import Loss, make_fitness
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
-from robotid_sim.estimation.problem import Estimator, LinearProblem, robot_part
+from robotid_sim.estimation.problem import Estimator, LinearProblem, get_robot_basis
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model import parameters
 from robotid_sim.model.inertia import unpack
@@ -27,13 +27,13 @@ Weights = Literal["equal", "noise"]
 BoxOrigin = Literal["fit", "physics"]
 
 MASS_FACTOR = 2.0
-"""A link may be this much heavier than the nominal one."""
+"""Maximum mass of a link over the nominal one."""
 
 SIZE_FACTOR = 2.0
-"""And this much larger: distance of its mass from the link frame."""
+"""Maximum distance of the mass of a link from its frame over the nominal one."""
 
 DRIVE_FACTOR = 5.0
-"""Friction and rotor inertia may be this much larger than the nominal ones."""
+"""Maximum friction and rotor inertia over the nominal ones."""
 
 
 @document_attributes
@@ -41,8 +41,8 @@ DRIVE_FACTOR = 5.0
 class SwarmEstimator(Estimator):
     """Minimize the residuals of a linear problem by a swarm or evolutionary optimizer.
 
-    The cost is convex, so that its minimum is known; the estimate says how far above it the search
-    has stopped. Its covariance is that of least squares: the error of the search is not in it.
+    The cost is convex, so that its minimum is known; the estimate reports the ratio of the final
+    cost to it. Its covariance is that of least squares, without the error of the search.
     """
 
     check_options: ClassVar[Mapping[str, Any]] = {"evaluations": 300}
@@ -56,13 +56,13 @@ class SwarmEstimator(Estimator):
     loss: Loss = "squares"
     """``squares``, ``absolute`` or ``huber``."""
     weights: Weights = "noise"
-    """Weights of the joints: ``equal``, or the inverse of their ``noise`` as least squares sees."""
+    """Weights of the joints: ``equal``, or the inverse of their ``noise`` by least squares."""
     bounds: BoxOrigin = "fit"
     """Box of the search: around the least-squares ``fit``, or from ``physics`` and the nominal."""
     fraction: float = 0.1
     """Half width of the box around the fit, share of every parameter."""
     spread: float = 3.0
-    """Least half width of that box in standard deviations, for parameters near zero."""
+    """Minimum half width of that box in standard deviations, for parameters near zero."""
     evaluations: int = 100_000
     """Cost evaluations."""
 
@@ -71,7 +71,7 @@ class SwarmEstimator(Estimator):
             checks.one_of(name, getattr(self, name), choices)
         if not (self.fraction > 0.0 and self.spread > 0.0 and self.evaluations > 0):
             raise OptionError("fraction, spread and evaluations of a swarm must be positive")
-        OPTIMIZERS.build(self.optimizer, **self.options)  # refuses what it does not know
+        OPTIMIZERS.build(self.optimizer, **self.options)  # checks the options
 
     @property
     def label(self) -> str:
@@ -81,7 +81,7 @@ class SwarmEstimator(Estimator):
         return f"{'wls' if self.weights == 'noise' else 'ls'}-{self.optimizer}"
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
-        """Return the best candidate that the search finds within its evaluations."""
+        """Search the best candidate within the given number of evaluations."""
         began = time.perf_counter()
         classical = WeightedLeastSquares() if self.weights == "noise" else OrdinaryLeastSquares()
         start = classical.fit(problem, rng)
@@ -92,8 +92,8 @@ class SwarmEstimator(Estimator):
         fitness = make_fitness(self.loss, problem, reduction, weights)
         method, box = OPTIMIZERS.build(self.optimizer, **self.options), self._box(start, problem)
         result = minimize(fitness, *box, method=method, max_evals=self.evaluations, rng=rng)
-        least = float(fitness(fitness.minimum()[None])[0])
-        ratio = result.fun / least if least > 0.0 else np.inf
+        min_cost = float(fitness(fitness.minimum()[None])[0])
+        ratio = result.fun / min_cost if min_cost > 0.0 else np.inf
         squares = reduction.compute_squared_residuals(result.x)
         return replace(
             start,
@@ -116,14 +116,14 @@ class SwarmEstimator(Estimator):
         if self.bounds == "fit":
             half = np.maximum(self.fraction * np.abs(start.beta), self.spread * start.std)
             return start.beta - half, start.beta + half
-        if robot_part(problem).rank < problem.basis.rank:
-            raise OptionError("bounds from physics need a problem of the robot's parameters alone")
+        if get_robot_basis(problem).rank < problem.basis.rank:
+            raise OptionError("bounds from physics need a problem without further columns")
         assert problem.nominal is not None
         return physical_box(problem.nominal, problem.basis)
 
 
 def physical_box(nominal: Robot, basis: BaseParameters) -> tuple[Float1D, Float1D]:
-    """Return bounds of base parameters from what bodies about as large as the nominal ones can be.
+    """Compute bounds of base parameters from bodies of about the nominal size.
 
     A link has a mass of at most twice the nominal one, anywhere within twice the distance at which
     the nominal link has its mass (radius of gyration about the link frame); friction and rotor

@@ -1,14 +1,14 @@
 r"""Torque constants of the drives, calibrated by a known payload.
 
-A cell that believes in wrong torque constants measures :math:`v_j = \tau_j / g_j`. From logs
-without and with a load of known parameters :math:`\phi_L`,
+A cell with wrong assumed torque constants measures :math:`v_j = \tau_j / g_j`. From logs without
+and with a load of known parameters :math:`\phi_L`,
 
 .. math:: v_j = \frac{1}{g_j} (W_j \beta + L_j \phi_L) + \text{noise},
 
-the gains g follow together with the parameters [1]_; of a load that was only weighed the other nine
-are estimated with them [2]_. Without a known load, scaling all of them and :math:`\beta` would
-change nothing. Where [1]_ solve a total least-squares problem in :math:`(g, \beta)`, here the noise
-is taken to be in the measured torques alone, and the weighted squares of v are minimized over
+the gains g follow together with the parameters [1]_; if only the mass of the load is known, its
+other nine parameters are estimated too [2]_. Without a known load, a common scale of the gains and
+:math:`\beta` is not identifiable. [1]_ solve a total least-squares problem in :math:`(g, \beta)`;
+here only the measured torques have noise, and the weighted squares of v are minimized over
 :math:`(1/g, \beta)` by Gauss-Newton.
 
 References
@@ -28,25 +28,25 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.payload import payload_columns, payload_problem, unknown_beside_mass
+from robotid_sim.estimation.payload import list_load_unknowns, payload_columns, payload_problem
 from robotid_sim.estimation.problem import LinearProblem, extend_problem, joint_columns, part_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
 MAX_STEPS = 50
 GAIN_TOLERANCE = 1e-9
-"""Last change of the gains."""
+"""Maximum change of the gains at convergence."""
 
 MAX_GAIN_DEVIATION = 4.0
-"""Standard deviations from one at which a gain is no accident."""
+"""Minimum standard deviations of a significant gain error."""
 
-ALIKE, LARGE = 0.05, 0.2
-"""Gains that differ by less from one another, and all by more from one, speak of a wrong load."""
+MAX_GAIN_SPREAD, MIN_COMMON_GAIN_ERROR = 0.05, 0.2
+"""Gains that are nearly equal, and all differ much from one, suggest a wrong load."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TorqueConstants:
-    """True over believed torque constants, with the parameters that they give."""
+    """True over assumed torque constants, with the resulting parameters."""
 
     joint_names: tuple[str, ...]
     gains: Float1D
@@ -59,25 +59,25 @@ class TorqueConstants:
     success: bool
     message: str
     shown: Bool1D
-    """Which joints the load asks more torque of than their noise, shape (n,). The gain of another
-    joint follows from what it shares with the others, and errs with the model."""
+    """Joints whose load torque exceeds their noise, shape (n,). The gain of other joints follows
+    from shared parameters, and depends on the model."""
 
     @property
     def suspicion(self) -> str:
-        """What speaks against the load that was given; empty if nothing does."""
-        known = self.gains[self.shown]
-        if not self.success or known.size < 2 or np.ptp(known) > ALIKE * known.max():
+        """Warning about the given load; empty if there is none."""
+        gains = self.gains[self.shown]
+        if not self.success or gains.size < 2 or np.ptp(gains) > MAX_GAIN_SPREAD * gains.max():
             return ""
-        factor = float(np.median(known))
-        if abs(factor - 1.0) < LARGE:
+        factor = float(np.median(gains))
+        if abs(factor - 1.0) < MIN_COMMON_GAIN_ERROR:
             return ""
         return (
-            f"all torque constants are {factor:.3g} times what the cell believes: is the mass of "
-            "the load right?"
+            f"all torque constants are {factor:.3g} times the assumed ones; check the mass of the "
+            f"load"
         )
 
     def sentences(self) -> list[str]:
-        """Return the gains in words."""
+        """Describe the gains."""
         if not self.success:
             return [f"The torque constants could not be estimated: {self.message}."]
         sentences = []
@@ -85,14 +85,14 @@ class TorqueConstants:
         for name, gain, std, shown in joints:
             if not shown:
                 sentences.append(
-                    f"{name} hardly feels the load, and its torque constant does not show: hang "
-                    "the load farther from its axis."
+                    f"The torque constant of {name} is not identifiable: mount the load farther "
+                    f"from its axis."
                 )
                 continue
-            chance = "" if abs(gain - 1.0) > MAX_GAIN_DEVIATION * std else ", which may be chance"
+            chance = "" if abs(gain - 1.0) > MAX_GAIN_DEVIATION * std else ", not significant"
             sentences.append(
-                f"The torque constant of {name} is {gain - 1.0:+.2%} +- {std:.2%} off what the "
-                f"cell believes{chance}."
+                f"The torque constant of {name} is {gain - 1.0:+.2%} ± {std:.2%} from the assumed "
+                f"one{chance}."
             )
         return sentences
 
@@ -109,38 +109,37 @@ def estimate_torque_constants(
     """Estimate the torque constants from motions without and with a known load.
 
     The motions have rows at the same rate; their trajectories need not be the same. The parameters
-    of the load, shape (10,), are about the frame of the last link, see `payload_parameters`; of a
-    load that was only weighed its mass [kg] does, and its nine others are estimated. The nominal
-    model and its base parameters are those of the robot without load. The blocks of the
-    covariance last `block` [s], by default as the residuals correlate. Raises `LogError` if the
-    torque of a joint was not recorded in both logs.
+    of the load, shape (10,), are about the frame of the last link, see `payload_parameters`; for a
+    load of known mass [kg] alone, the nine others are estimated. The nominal model and its base
+    parameters are those of the robot without load. The blocks of the covariance last `block` [s],
+    by default as the residuals correlate. Raises `LogError` if the torque of a joint was not
+    recorded in both logs.
     """
     recorded = unloaded.tau.any(axis=0) & loaded.tau.any(axis=0)
     if not recorded.all():
         names = ", ".join(np.array(nominal.joint_names)[~recorded])
         raise LogError(
-            f"the torque of {names} is not in both logs; a torque constant needs it without and "
-            "with the load"
+            f"the torque of {names} is not in both logs; record it without and with the load"
         )
-    known = np.atleast_1d(np.asarray(load, dtype=float))
+    phi_L = np.atleast_1d(np.asarray(load, dtype=float))
     unknown = np.zeros(0, dtype=np.intp)
-    if known.size == 1:
-        known, unknown = known[0] * np.eye(10)[0], unknown_beside_mass(nominal)
+    if phi_L.size == 1:
+        phi_L, unknown = (phi_L[0] * np.eye(10)[0], list_load_unknowns(nominal))
     problem = payload_problem(unloaded, loaded, nominal, basis, unknown)
-    torque = payload_columns(loaded, nominal) @ known
+    torque = payload_columns(loaded, nominal) @ phi_L
     load_torque = np.concatenate([np.zeros(len(problem.y) - len(torque)), torque])
-    found = _gauss_newton(problem, load_torque, WeightedLeastSquares(block=block))
-    whole = known.copy()
-    whole[unknown] = found.estimate.beta[basis.rank :]
-    of_load = (payload_columns(loaded, nominal) @ whole).reshape(-1, nominal.dof)
-    shown = np.sqrt((of_load**2).mean(axis=0)) > found.estimate.noise_std
-    return replace(found, estimate=part_of(found.estimate, basis.rank), shown=shown)
+    constants = _gauss_newton(problem, load_torque, WeightedLeastSquares(block=block))
+    phi = phi_L.copy()
+    phi[unknown] = constants.estimate.beta[basis.rank :]
+    of_load = (payload_columns(loaded, nominal) @ phi).reshape(-1, nominal.dof)
+    determined = np.sqrt((of_load**2).mean(axis=0)) > constants.estimate.noise_std
+    return replace(constants, estimate=part_of(constants.estimate, basis.rank), shown=determined)
 
 
 def _gauss_newton(
     problem: LinearProblem, load_torque: Float1D, wls: WeightedLeastSquares
 ) -> TorqueConstants:
-    """Fit ``y = s (W beta + known)`` over s (n,) and beta; s is one over the gains."""
+    """Fit ``y = s (W beta + load_torque)`` over s (n,) and beta; s is one over the gains."""
     n, b, rng = problem.dof, problem.basis.rank, np.random.default_rng(0)
     symbols = [f"s{j + 1}" for j in range(n)]
     s: Float1D = np.ones(n)
@@ -148,7 +147,7 @@ def _gauss_newton(
     whole = wls.fit(replace(problem, y=problem.y - load_torque), rng)
     while whole.success and np.abs(change).max() > GAIN_TOLERANCE:
         if steps == MAX_STEPS:
-            message = f"the gains did not settle within {MAX_STEPS} steps"
+            message = f"the gains did not converge within {MAX_STEPS} steps"
             whole = replace(whole, success=False, message=message)
             break
         steps += 1
@@ -158,7 +157,7 @@ def _gauss_newton(
         columns = joint_columns(problem.unstack_rows(model))
         whole = wls.fit(extend_problem(scaled, columns, symbols, ["1"] * n), rng)
         change = whole.beta[b:]
-        s = s + np.clip(change, -0.5 * s, 0.5 * s)  # gains stay positive
+        s = s + np.clip(change, -0.5 * s, 0.5 * s)  # keeps the gains positive
     return TorqueConstants(
         joint_names=problem.joint_names,
         gains=1.0 / s,

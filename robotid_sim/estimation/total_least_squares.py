@@ -1,4 +1,4 @@
-"""Generalized total least squares: regressor and torque are noisy, as the periods show."""
+"""Generalized total least squares, with the noise of regressor and torque from the periods."""
 
 import time
 from dataclasses import asdict, dataclass, replace
@@ -9,7 +9,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import require_type
-from robotid_sim.estimation.block_sandwich import check_rounds, length_of, row_blocks_of
+from robotid_sim.estimation.block_sandwich import check_rounds, choose_block_length, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import PROBLEM_REMEDY, WeightedLeastSquares
 from robotid_sim.estimation.problem import Estimator, LinearProblem
@@ -17,7 +17,7 @@ from robotid_sim.estimation.reduction import Reduction, reduce_rows
 from robotid_sim.estimation.simulation import replace_parameters
 
 MISSING_PERIODS_MESSAGE = (
-    "the rows do not repeat, so that their noise is not known; this is weighted least squares"
+    "the noise is unknown, because the rows do not repeat; this is weighted least squares"
 )
 
 NOISE_MESSAGE = (
@@ -25,39 +25,39 @@ NOISE_MESSAGE = (
 )
 
 PERIOD_TOLERANCE = 1e-3
-"""Largest deviation of a period from a whole number of rows."""
+"""Maximum deviation of a period from a whole number of rows."""
 
 MIN_PAIR_SHARE = 0.5
-"""Rows that have another one a period later, over those of a period, at least."""
+"""Minimum number of rows with another one a period later, over those of a period."""
 
 RESIDUAL_TOLERANCE = 1e-12
-"""Residual over the torque that is rounding."""
+"""Maximum residual over the torque that is a rounding error."""
 
 MIN_SIGNAL_SHARE = 0.1
-"""Least share of a direction of the regressor that is not noise."""
+"""Minimum share of signal in a direction of the regressor."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalLeastSquares(Estimator):
-    r"""Generalized total least squares with the noise that the periods of a log show.
+    r"""Generalized total least squares with the noise estimated from the periods of a log.
 
     Rows one period apart differ by noise alone, of the regressor and of the torque: half the mean
     square of their differences :math:`\Delta` is the covariance of the noise of :math:`[W\ y]`,
-    with all that goes together in it. Minimized is the residual over the noise that it has [1]_,
+    correlations included. The ratio of the residual to its noise is minimized [1]_,
 
     .. math:: \hat\beta = \arg\min_\beta
         \frac{\| [W\ y]\, v \|^2}{\| \Delta\, v \|^2}, \qquad v = (\beta, -1),
 
-    a generalized singular value problem, with rows weighed by the residuals of their joints. What
-    does not repeat but follows the model, such as a motion that is shaken by the noise in the
-    loop, has no part in it: there :math:`\Delta v` is zero. That also holds where noise of the
-    motion goes on into the torque. Classical total least squares, with alike noise in all columns,
-    would depend on their units; so without periods this is weighted least squares, and says so.
+    a generalized singular value problem, with rows weighed by the residuals of their joints. Motion
+    that does not repeat but follows the model, such as measurement noise fed back by the
+    controller, has no effect: there :math:`\Delta v` is zero. Classical total least squares, with
+    equal noise in all columns, would depend on their units; so without periods this is weighted
+    least squares, as its message states.
 
     The covariance is a block sandwich of the estimating equations
-    :math:`W^T r - \lambda \Delta_W^T \Delta_r = 0` about the solution, with the noise taken off the
-    regressor.
+    :math:`W^T r - \lambda \Delta_W^T \Delta_r = 0` about the solution, with the noise
+    subtracted from the regressor.
 
     References
     ----------
@@ -66,7 +66,7 @@ class TotalLeastSquares(Estimator):
     """
 
     rounds: int = 5
-    """How often weights of the joints are estimated anew."""
+    """Number of weight estimates."""
     block: float | None = None
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
@@ -74,36 +74,36 @@ class TotalLeastSquares(Estimator):
         check_rounds("total least squares needs", self.rounds, self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the estimate; `rng` is not used."""
+        """Fit the problem; `rng` is not used."""
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
         wls = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
         named: dict[str, Any] = {"estimator": "total-least-squares", "options": asdict(self)}
-        noise = None if not wls.success else differences(problem)
+        noise = None if not wls.success else difference_rows(problem)
         if noise is None:
             return replace(wls, message=wls.message or MISSING_PERIODS_MESSAGE, **named)
-        rows, shaken = reduce_rows(problem), reduce_rows(noise)
+        rows, noisy = reduce_rows(problem), reduce_rows(noise)
         beta, ratio = wls.beta, 1.0
         for _ in range(self.rounds):
-            weights = 1.0 / _size(problem, beta)
-            beta, ratio = _smallest(rows.whole(weights), shaken.whole(weights), beta)
-        weights = 1.0 / _size(problem, beta)
-        bread = _bread(rows, shaken, weights, ratio)
+            weights = 1.0 / _compute_rms(problem, beta)
+            beta, ratio = _smallest(rows.whole(weights), noisy.whole(weights), beta)
+        weights = 1.0 / _compute_rms(problem, beta)
+        bread = _bread(rows, noisy, weights, ratio)
         if bread is None:
             return replace(wls, success=False, message=NOISE_MESSAGE, **named)
-        block = length_of(problem, beta, self.block)
+        block = choose_block_length(problem, beta, self.block)
         blocks = row_blocks_of(problem, block)
         scores = _scores(problem, noise, beta, weights, ratio, blocks)
         freedom = len(scores) / max(len(scores) - len(beta), 1)
         half = scores @ bread
         R = rows.whole(weights)[:-1, :-1] @ bread
         dof = np.full(len(beta), max(blocks - len(beta) / problem.dof, 1.0))
-        found = replace_parameters(problem, wls, beta, freedom * half.T @ half, R.T @ R, dof)
-        return replace(found, block=block, seconds=time.perf_counter() - began, **named)
+        estimate = replace_parameters(problem, wls, beta, freedom * half.T @ half, R.T @ R, dof)
+        return replace(estimate, block=block, seconds=time.perf_counter() - began, **named)
 
 
-def differences(problem: LinearProblem) -> LinearProblem | None:
-    r"""Return differences of rows a period apart, as a problem with the Gram matrix of the noise.
+def difference_rows(problem: LinearProblem) -> LinearProblem | None:
+    r"""Subtract rows a period apart; the result has the Gram matrix of the noise.
 
     With m differences of N rows they are scaled by :math:`\sqrt{N / 2 m}`. None if the rows do not
     repeat often enough.
@@ -122,16 +122,17 @@ def differences(problem: LinearProblem) -> LinearProblem | None:
     return replace(problem, W=W, y=y, random=None, instruments=None, recordings=(), period=None)
 
 
-def _size(problem: LinearProblem, beta: Float1D) -> Float1D:
-    """Return the RMS residual of every joint [N m], one where it is zero, shape (n,)."""
+def _compute_rms(problem: LinearProblem, beta: Float1D) -> Float1D:
+    """Compute the RMS residual of every joint [N m], one where it is zero, shape (n,)."""
     rms = np.sqrt((problem.unstack_rows(problem.y - problem.W @ beta) ** 2).mean(axis=0))
     return np.where(rms > 0.0, rms, 1.0)
 
 
 def _smallest(R: Float2D, noise: Float2D, beta: Float1D) -> tuple[Float1D, float]:
-    """Return the parameters of the smallest ratio of two triangular factors, and that ratio.
+    """Find the parameters of the smallest ratio of two triangular factors, and that ratio.
 
-    Factors are of [W y], shape (b + 1, b + 1). Where residuals are rounding, beta is the solution.
+    Factors are of [W y], shape (b + 1, b + 1). Where residuals are rounding errors, beta is the
+    solution.
     """
     if abs(R[-1, -1]) < RESIDUAL_TOLERANCE * np.linalg.norm(R[:, -1]):
         return beta, 1.0
@@ -141,17 +142,17 @@ def _smallest(R: Float2D, noise: Float2D, beta: Float1D) -> tuple[Float1D, float
 
 
 def _bread(rows: Reduction, noise: Reduction, weights: Float1D, ratio: float) -> Float2D | None:
-    """Return the inverse of the Gram matrix of the regressor without its noise, shape (b, b).
+    """Invert the Gram matrix of the regressor without its noise, shape (b, b).
 
-    None if in some direction there is hardly anything else.
+    None if a direction is mostly noise.
     """
     R, D = (x.whole(weights)[:-1, :-1] for x in (rows, noise))
     inverse = np.linalg.inv(R)
     share = np.sqrt(ratio) * D @ inverse
-    left = np.eye(len(R)) - share.T @ share
-    if np.linalg.eigvalsh(left)[0] < MIN_SIGNAL_SHARE:
+    signal = np.eye(len(R)) - share.T @ share
+    if np.linalg.eigvalsh(signal)[0] < MIN_SIGNAL_SHARE:
         return None
-    return np.asarray(inverse @ np.linalg.solve(left, inverse.T))
+    return np.asarray(inverse @ np.linalg.solve(signal, inverse.T))
 
 
 def _scores(
@@ -162,14 +163,14 @@ def _scores(
     ratio: float,
     blocks: int,
 ) -> Float2D:
-    """Return the sums of the estimating equations over the blocks of every joint, (n blocks, b)."""
+    """Sum the estimating equations over the blocks of every joint, (n blocks, b)."""
 
     def products(rows: LinearProblem) -> Float2D:
         residual = rows.unstack_rows(rows.y - rows.W @ beta) * weights**2
         return np.asarray(rows.unstack_rows(rows.W) * residual[:, :, None])
 
-    whole, shaken = products(problem), products(noise)
-    whole[: noise.samples] -= ratio * shaken
+    whole, noisy = products(problem), products(noise)
+    whole[: noise.samples] -= ratio * noisy
     edges = np.linspace(0, problem.samples, blocks + 1).round().astype(int)[:-1]
     sums = np.add.reduceat(whole, edges, axis=0)
     return np.asarray(sums.reshape(-1, problem.basis.rank))

@@ -1,13 +1,14 @@
-r"""Fitting transition velocities of dry friction beside all linear parameters: variable projection.
+r"""Variable projection: transition velocities of Coulomb friction with all linear parameters.
 
 Friction is :math:`F_c \tanh(\dot q / \epsilon)`. For given logarithms x of the velocities
-:math:`\epsilon`, which are known to a factor rather than to a difference, the linear parameters
-follow by least squares, so that only
+:math:`\epsilon`, whose errors are relative, the linear parameters follow by least squares,
+so that only
 
 .. math:: \min_x | P_x^\perp y |^2
 
-is left, with the projector beside the columns of the regressor W(x) [1]_. The columns that do not
-depend on x are eliminated once, by QR; for the Jacobian the form of [2]_ is taken,
+remains, with the projector onto the complement of the columns of the regressor W(x) [1]_. The
+columns that do not depend on x are eliminated once, by QR; for the Jacobian the form of [2]_ is
+taken,
 :math:`-P^\perp\, (\partial W / \partial x)\, \beta`, with which the iteration is that of
 Gauss-Newton on all parameters at once.
 
@@ -30,19 +31,19 @@ from robotid_sim.estimation.problem import LinearProblem, joint_columns, rows_of
 from robotid_sim.measurement.motion import Motion
 
 VELOCITY_RATIO_RANGE = (1e-3, 10.0)
-"""Range of a velocity over the nominal one: what a file says of it may be any guess."""
+"""Range of a velocity over the nominal one; the value of a file may be a guess."""
 
 START_COUNT = 17
-"""Values over that range from whose best a search starts: a ramp or a step has no slope."""
+"""Number of values over that range for the start of a search: a ramp or a step has no slope."""
 
 RANK_TOLERANCE = 1e-10
-"""Smallest singular value of shaped columns that counts, relative."""
+"""Minimum relative singular value of the columns of signs."""
 
 TIE_TOLERANCE = 4.0
-"""Weighted squares, those of two standard deviations, that do not tell two values apart."""
+"""Maximum difference of weighted squares of equally good values: two standard deviations."""
 
 MAX_HALVINGS = 12
-"""Halvings of an interval in which a value is sought."""
+"""Maximum number of halvings of a search interval."""
 
 COST_TOLERANCE = 1e-8
 """Relative change of cost or parameters at which a search ends."""
@@ -50,14 +51,14 @@ COST_TOLERANCE = 1e-8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeparableProblem:
-    """Rows whose dry friction has other transition velocities, arrays of shape (n,)."""
+    """Rows with variable transition velocities of Coulomb friction, arrays of shape (n,)."""
 
     linear: LinearProblem
-    """The rows with the friction of the nominal model."""
+    """Rows with the friction of the nominal model."""
     motion: Motion
-    """Where they come from."""
+    """Motion of the rows."""
     coulomb: Int1D = field(init=False)
-    """Columns of the linear problem that are Fc of every joint, shape (n,)."""
+    """Columns of Fc of every joint, shape (n,)."""
 
     def __post_init__(self) -> None:
         names = list(self.linear.basis.names)
@@ -71,22 +72,22 @@ class SeparableProblem:
         object.__setattr__(self, "coulomb", indices)
 
     def signs(self, eps: Float1D) -> Float2D:
-        """Return the rows of the smooth sign of every joint, shape (N, n)."""
+        """Compute the rows of the smooth sign of every joint, shape (N, n)."""
         return rows_of(self.motion, np.tanh(self.motion.dq / eps))
 
     def slopes(self, eps: Float1D) -> Float2D:
-        """Return their derivatives by the logarithms of the velocities, shape (N, n)."""
+        """Compute their derivatives by the logarithms of the velocities, shape (N, n)."""
         ratio = self.motion.dq / eps
         return rows_of(self.motion, -ratio * (1.0 - np.tanh(ratio) ** 2))
 
     def design(self, eps: Float1D) -> LinearProblem:
-        """Return the linear problem for given velocities."""
+        """Make the linear problem for given velocities."""
         W = np.array(self.linear.W)
         W[:, self.coulomb] = joint_columns(self.signs(eps))
         return replace(self.linear, W=W, nominal=None)
 
     def tangent(self, eps: Float1D, beta: Float1D) -> Float2D:
-        """Return the torque per change of the logarithms, shape (N n, n) [N m or N].
+        """Compute the torque per change of the logarithms, shape (N n, n) [N m or N].
 
         The linear parameters beta are those of `design`.
         """
@@ -94,7 +95,7 @@ class SeparableProblem:
 
 
 class Projection:
-    """The residual of a separable problem, its linear parameters eliminated.
+    """The residual of a separable problem with eliminated linear parameters.
 
     The velocities of active joints are searched; those of the others are `frozen`, shape (n,).
     """
@@ -117,23 +118,23 @@ class Projection:
         return eps
 
     def residual(self, x: Float1D) -> Float1D:
-        """Return the weighted residual after the best linear parameters, shape (N n,)."""
+        """Compute the weighted residual for the best linear parameters, shape (N n,)."""
         self.nfev += 1
         U, _ = self._make_sign_basis(x)
         return np.asarray(self.y - U @ (U.T @ self.y))
 
     def jacobian(self, x: Float1D) -> Float2D:
-        """Return its derivative by x in the form of [2], shape (N n, a)."""
+        """Compute its derivative by x in the form of [2], shape (N n, a)."""
         U, to_levels = self._make_sign_basis(x)
         levels = np.zeros(self.problem.linear.dof)
         levels[self.active] = to_levels @ (U.T @ self.y)
         D = self._project_out(self._weigh(self.problem.slopes(self.eps(x)) * levels))
         return np.asarray(-(D - U @ (U.T @ D)))
 
-    def best_of(self, x: Float1D, grid: Float2D) -> Float1D:
-        """Return a point with the best value of every joint, one joint after the other.
+    def search_grid(self, x: Float1D, grid: Float2D) -> Float1D:
+        """Find the best value of every joint on a grid, one joint after the other.
 
-        It begins at x, shape (a,), and tries the values of a grid, shape (m, a).
+        The start is x, shape (a,), the grid has shape (m, a).
         """
         x = np.array(x)
         for i in range(self.active.size):
@@ -143,7 +144,7 @@ class Projection:
         return x
 
     def gains(self, x: Float1D) -> Float1D:
-        """Return by how much x lowers the squares below those of each joint as frozen, (a,)."""
+        """Compute the reduction of the squares by x for each joint over its frozen value, (a,)."""
         lowest, frozen = float((self.residual(x) ** 2).sum()), np.log(self.frozen[self.active])
         gains = np.zeros(self.active.size)
         for i in range(self.active.size):
@@ -153,7 +154,7 @@ class Projection:
         return gains
 
     def _make_sign_basis(self, x: Float1D) -> tuple[Float2D, Float2D]:
-        """Return an orthonormal basis of the signs' columns and what maps it to their levels."""
+        """Return an orthonormal basis of the columns of signs and the map to their levels."""
         C = self._project_out(self._weigh(self.problem.signs(self.eps(x))))
         U, s, Vt = np.linalg.svd(C, full_matrices=False)
         rank = int((s > RANK_TOLERANCE * s[0]).sum())
@@ -168,7 +169,7 @@ class Projection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """Where a search of velocities ended; arrays of shape (n,)."""
+    """Result of a search of velocities; arrays of shape (n,)."""
 
     eps: Float1D
     log_std: Float1D
@@ -176,7 +177,7 @@ class Search:
     at_bound: Bool1D
     """Joints whose velocity ended at its bound."""
     gain: Float1D
-    """By how much a joint's own velocity lowers the weighted squares; else zero."""
+    """Reduction of the weighted squares by the velocity of a joint, zero if not searched."""
     nfev: int
     success: bool
     message: str
@@ -188,14 +189,14 @@ def search(
     """Minimize the eliminated residual over the active joints by trust-region Gauss-Newton.
 
     Weights are the inverse noise of the rows, so that the residual has unit variance; active joints
-    begin at `start`, the others keep their `frozen` velocities, both of shape (n,).
+    start at `start`, the others keep their `frozen` velocities, both of shape (n,).
     """
     projection = Projection(problem, weights, active, frozen)
     lower, upper = (np.log(bound * frozen[active]) for bound in VELOCITY_RATIO_RANGE)
     inner = 1e-6 * (upper - lower)
     x = np.clip(np.log(start[active]), lower + inner, upper - inner)
     if np.array_equal(start, frozen):
-        x = projection.best_of(x, np.linspace(lower + inner, upper - inner, START_COUNT))
+        x = projection.search_grid(x, np.linspace(lower + inner, upper - inner, START_COUNT))
     result = least_squares(
         projection.residual,
         x,
@@ -209,9 +210,9 @@ def search(
     log_std = np.full(start.shape, np.nan)
     J = projection.jacobian(result.x)
     _, s, Vt = np.linalg.svd(J, full_matrices=False)
-    seen = s > 1e-8 * max(float(s.max(initial=0.0)), 1e-300)
-    variance = ((Vt[seen] / s[seen, None]) ** 2).sum(axis=0)
-    blind = (Vt[~seen] ** 2).sum(axis=0) > 1e-6  # velocities that the residual does not show
+    identifiable = s > 1e-8 * max(float(s.max(initial=0.0)), 1e-300)
+    variance = ((Vt[identifiable] / s[identifiable, None]) ** 2).sum(axis=0)
+    blind = (Vt[~identifiable] ** 2).sum(axis=0) > 1e-6  # velocities that are not identifiable
     log_std[active] = np.where(blind, np.inf, np.sqrt(variance))
     at_bound = np.zeros(start.shape, dtype=bool)
     at_bound[active] = np.minimum(result.x - lower, upper - result.x) < 1e-3
@@ -228,23 +229,23 @@ def search(
     )
 
 
-def nearest(
+def move_to_nominal(
     problem: SeparableProblem, weights: Float1D, eps: Float1D, start: Float1D, joints: Int1D
 ) -> Float1D:
-    """Move velocities toward their start, joint by joint, as far as the rows are explained as well.
+    """Move velocities toward their start, joint by joint, while the fit is equally good.
 
-    Of the joints that show no best value; the weighted squares are larger by at most
-    `TIE_TOLERANCE` for every joint that has moved. Weights as for `search`.
+    For joints without a best value; the weighted squares increase by at most `TIE_TOLERANCE` per
+    joint. Weights as for `search`.
     """
     for j in joints.tolist():
         projection = Projection(problem, weights, np.array([j]), eps)
         ends = np.log(eps[[j]]), np.log(start[[j]])
-        least = float((projection.residual(ends[0]) ** 2).sum())
+        min_squares = float((projection.residual(ends[0]) ** 2).sum())
         low, high = 0.0, 1.0
         for _ in range(MAX_HALVINGS):
             share = 0.5 * (low + high)
             x = (1.0 - share) * ends[0] + share * ends[1]
-            as_well = float((projection.residual(x) ** 2).sum()) - least < TIE_TOLERANCE
-            low, high = (share, high) if as_well else (low, share)
+            is_equal = float((projection.residual(x) ** 2).sum()) - min_squares < TIE_TOLERANCE
+            low, high = (share, high) if is_equal else (low, share)
         eps = projection.eps((1.0 - low) * ends[0] + low * ends[1])
     return eps

@@ -1,11 +1,11 @@
-r"""Variance components of a linear model, chosen one by one by restricted likelihood.
+r"""Variance components of a linear model, selected one by one by restricted likelihood.
 
 .. math:: y = X \beta + \sum_c Z_c u_c + e, \qquad u_c \sim N(0, \theta_c 1), \quad e \sim N(0, 1)
 
-The fixed effects :math:`\beta` are projected out; the likelihood of what is left depends on the
-variances alone [1]_. A component enters if its likelihood ratio is improbable without it, where
-the variance lies on the bound of its range: half the time the ratio is zero, else chi-squared with
-one degree of freedom [2]_.
+The fixed effects :math:`\beta` are projected out; the likelihood of the residual depends only on
+the variances [1]_. A component enters if its likelihood ratio is improbable without it, where the
+variance lies on the bound of its range: half the time the ratio is zero, else chi-squared with one
+degree of freedom [2]_.
 
 References
 ----------
@@ -31,17 +31,17 @@ LOG_RANGE = (-14.0, 16.0)
 """Range of the logarithm of a variance, over that of the noise."""
 
 MAX_ROWS_IN_MEMORY = 10_000
-"""Rows whose copies are held in memory at a time."""
+"""Maximum number of rows whose copies are in memory at a time."""
 
 LOG_VARIANCE_GRID = np.linspace(*LOG_RANGE, 45)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VarianceComponents:
-    """Variances over that of the noise, and what speaks for them; arrays of shape (c,)."""
+    """Variances over that of the noise, with evidence; arrays of shape (c,)."""
 
     variances: Float1D
-    """Zero for a component that is not there."""
+    """Zero for an absent component."""
     ratios: Float1D
     """Twice the logarithm of the likelihood ratio with and without the component."""
     effects: Float1D
@@ -61,7 +61,7 @@ class _Contrasts:
     """Logarithm of the largest variance of every component, shape (c,)."""
 
     def set_components(self, active: Sequence[int], log_variances: Float1D) -> "_Contrasts":
-        """Return the same once the components that are active belong to the noise."""
+        """Include the active components in the noise."""
         if not active:
             return self
         columns, root, L, _ = self._factor(active, log_variances)
@@ -70,7 +70,7 @@ class _Contrasts:
         return replace(self, G=self.G - half.T @ half, g=self.g - half.T @ v)
 
     def cost(self, active: Sequence[int], log_variances: Float1D) -> tuple[float, Float1D]:
-        """Return the negative logarithm of the likelihood and its gradient, but for a constant."""
+        """Compute the negative log-likelihood and its gradient, up to a constant."""
         _, _, L, v = self._factor(active, log_variances)
         inverse = np.linalg.inv(L)
         x = inverse.T @ (inverse @ v)
@@ -80,7 +80,7 @@ class _Contrasts:
         return float(np.log(np.diag(L)).sum() - 0.5 * v @ x), gradient
 
     def effects(self, active: Sequence[int], log_variances: Float1D) -> Float1D:
-        """Return the predicted effects of all columns."""
+        """Predict the effects of all columns."""
         u = np.zeros(len(self.g))
         if active:
             columns, root, L, v = self._factor(active, log_variances)
@@ -88,7 +88,7 @@ class _Contrasts:
         return u
 
     def gain(self, c: int) -> tuple[float, float]:
-        """Return the best log-variance of one component and its log-likelihood ratio, doubled."""
+        """Find the best log-variance of one component and twice its log-likelihood ratio."""
         group, grid = self.groups[c], np.minimum(LOG_VARIANCE_GRID, self.largest[c])
         size, vectors = np.linalg.eigh(self.G[np.ix_(group, group)])
         size, v = np.maximum(size, 0.0), (vectors.T @ self.g[group]) ** 2
@@ -124,26 +124,25 @@ def choose_components(
     last: Sequence[int] = (),
     largest: Float1D | None = None,
 ) -> VarianceComponents:
-    """Return the variance components that the data ask for.
+    """Select the significant variance components.
 
     Fixed effects X, shape (R, b), have full rank, rows noise of unit variance; random effects Z,
     shape (R, k), are in groups of columns, a component each. `significance` is the probability that
-    any component enters although none is there; those in `last` enter only once no other does. One
-    that fixed effects nearly explain would have any variance, for what is left of it is hardly more
-    than noise: `largest`, shape (c,), bounds it.
+    any absent component is selected; those in `last` are tried after all others. The variance of
+    one that fixed effects nearly explain is undetermined: `largest`, shape (c,), bounds it.
     """
     b, k = X.shape[1], Z.shape[1]
     R = factor_of_rows(X, Z, y, at_a_time=MAX_ROWS_IN_MEMORY)
-    left, z = R[b:, b : b + k], R[b:, -1]
+    projected, z = R[b:, b : b + k], R[b:, -1]
     bounds: Float1D = np.full(len(groups), LOG_RANGE[1])
     if largest is not None:
         bounds = np.clip(np.log(largest), *LOG_RANGE)
-    contrasts = _Contrasts(left.T @ left, left.T @ z, tuple(groups), bounds)
+    contrasts = _Contrasts(projected.T @ projected, projected.T @ z, tuple(groups), bounds)
     active: list[int] = []
     logs: Float1D = np.zeros(0)
     while len(active) < len(groups):
-        rest = contrasts.set_components(active, logs)
-        gains = {c: rest.gain(c) for c in range(len(groups)) if c not in active}
+        remaining = contrasts.set_components(active, logs)
+        gains = {c: remaining.gain(c) for c in range(len(groups)) if c not in active}
         improbable = {
             c: gain
             for c, gain in gains.items()
@@ -165,11 +164,11 @@ def choose_components(
 
 
 def _optimum(contrasts: _Contrasts, active: Sequence[int], start: Float1D) -> Float1D:
-    found = minimize(
+    result = minimize(
         partial(contrasts.cost, active),
         start,
         jac=True,
         method="L-BFGS-B",
         bounds=[(LOG_RANGE[0], contrasts.largest[c]) for c in active],
     )
-    return np.asarray(found.x)
+    return np.asarray(result.x)

@@ -1,4 +1,4 @@
-"""Excitation design: which motion makes the parameters visible within the limits."""
+"""Excitation design: motions that make the parameters identifiable within the limits."""
 
 from typing import TYPE_CHECKING
 

@@ -17,17 +17,17 @@ from robotid_sim.trajectory.fourier import rest_basis
 from robotid_sim.trajectory.homing import HomedTrajectory, add_approach
 
 LIMIT_SAMPLES = 200
-"""Points of a run on which the limits are imposed."""
+"""Points of a run at which the limits are imposed."""
 
 LIMIT_SHARE = 0.98
-"""Share of the limits that is used there, for the sake of the times between."""
+"""Used share of the limits there, with a margin for the times between."""
 
 MIN_RADIUS = 1e-4
-"""Radius [m] below which a circle is none."""
+"""Minimum radius of a circle [m]."""
 
 SHRINK_FACTOR = 0.85
 MAX_ATTEMPTS = 40
-"""A draw outside the limits is scaled by SHRINK up to TRIES times."""
+"""A candidate outside the limits is scaled by SHRINK_FACTOR up to MAX_ATTEMPTS times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class CartesianGrid:
     acceleration: Float
 
     def motion(self, x: Float1D) -> MotionArrays:
-        """Return position, velocity and acceleration, each of shape (N, n).
+        """Compute position, velocity and acceleration, each of shape (N, n).
 
         Raises `PathError` if the arm cannot follow.
         """
@@ -57,7 +57,7 @@ class CartesianGrid:
         Raises `OptionError` if x is not given: the map is not the same everywhere.
         """
         if x is None:
-            raise OptionError("a nonlinear grid pulls back at a point x; give it")
+            raise OptionError("a nonlinear grid needs the point x; give it")
         J, Vq, Aq, Adq = self.carrier.sensitivity(self.motion(x))
         moved = self.carrier.moved
         g_q, g_dq, g_ddq = (part[:, moved, None] for part in (by_q, by_dq, by_ddq))
@@ -65,8 +65,8 @@ class CartesianGrid:
         # Backward through ddq = J^-1 (a - ...), then dq = J^-1 v, then q.
         by_a = np.linalg.solve(JT, g_ddq)
         by_v = np.linalg.solve(JT, g_dq - Adq.transpose(0, 2, 1) @ by_a)
-        rest = Aq.transpose(0, 2, 1) @ by_a + Vq.transpose(0, 2, 1) @ by_v
-        by_p = np.linalg.solve(JT, g_q - rest)
+        from_derivatives = Aq.transpose(0, 2, 1) @ by_a + Vq.transpose(0, 2, 1) @ by_v
+        by_p = np.linalg.solve(JT, g_q - from_derivatives)
         pairs = ((by_p, self.position), (by_v, self.velocity), (by_a, self.acceleration))
         return np.asarray(sum(np.einsum("tc,tcd->d", g[:, :3, 0], part) for g, part in pairs))
 
@@ -186,7 +186,7 @@ class CartesianFourierSpace:
         return np.concatenate([(part[:, moved] / share).ravel() for part in use])
 
     def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
-        """Return random coordinates that go `margin` of the way to where the limits end.
+        """Draw random coordinates that use the share `margin` of the limits.
 
         Raises `InfeasibleError` if even a small motion leaves the limits.
         """
@@ -242,15 +242,15 @@ class CartesianFourierSpace:
         raise InfeasibleError(self._obstacle(MIN_RADIUS * circle))
 
     def _obstacle(self, x: Float1D) -> str:
-        """Return which joint and limit stand in the way of a motion, with the remedy."""
+        """Describe the joint and limit that prevent a motion, with the remedy."""
         center = np.round(self.center, 4).tolist()
         values = self.limit_values(x).reshape(3, LIMIT_SAMPLES, -1)
         if not np.isfinite(values).all():
             return f"the arm cannot leave the center {center} m; choose another 'center'"
         kind, _, k = np.unravel_index(values.argmax(), values.shape)
         joint = self.robot.joint_names[self.carrier.moved[k]]
-        which, remedy = ("position", "velocity", "acceleration")[kind], "choose another 'center'"
+        quantity, remedy = ("position", "velocity", "acceleration")[kind], "choose another 'center'"
         if kind > 0:  # of a derivative of order m, the m-th root
             factor = max(values[m].max() ** (1.0 / m) for m in (1, 2))
             remedy = f"raise 'period' to {1.01 * factor * self.options.period:.3g} s or more"
-        return f"joint '{joint}' exceeds its {which} limit even close to {center} m; {remedy}"
+        return f"joint '{joint}' exceeds its {quantity} limit even close to {center} m; {remedy}"

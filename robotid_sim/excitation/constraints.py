@@ -1,4 +1,4 @@
-"""What an excitation must keep beside kinematic limits: torque and workspace."""
+"""Constraints of an excitation in addition to kinematic limits: torque and workspace."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -27,16 +27,16 @@ class MotionConstraint(ABC):
     """Points of a run on which the solver imposes it."""
 
     slack: ClassVar[float] = 0.02
-    """Share of the room that the solver leaves unused, for the sake of the times between."""
+    """Share of the range that the solver does not use, as a margin for the times between."""
 
     checked: ClassVar[int] = 800
     """Points of a run on which a result is checked, at least ten times `samples`."""
 
     checked_quickly: ClassVar[int] = 240
-    """The same while a solver is on its way."""
+    """The same during a search."""
 
     smooth: ClassVar[bool] = True
-    """Whether slopes change without jumps, as sequential quadratic programming needs it."""
+    """Whether slopes are continuous, as sequential quadratic programming requires."""
 
     @property
     @abstractmethod
@@ -52,7 +52,7 @@ class MotionConstraint(ABC):
         """Return their derivatives by the motion."""
 
     def soft_values(self, motion: MotionArrays) -> Float2D:
-        """Return the values as a solver sees them that may start far outside of the bounds."""
+        """Compute the values for a solver that may start far outside of the bounds."""
         return self.values(motion)
 
     def soft_slopes(self, motion: MotionArrays) -> Slopes:
@@ -61,14 +61,14 @@ class MotionConstraint(ABC):
 
     @abstractmethod
     def label(self, k: int) -> str:
-        """Return what value `k` is, for messages."""
+        """Name value `k`, for messages."""
 
     def excess(self, motion: MotionArrays) -> Float2D:
-        """Return by how much the bounds are violated, shape (N, m); not positive where kept."""
-        return self.beyond(self.values(motion))
+        """Compute the violation of the bounds, shape (N, m); not positive where satisfied."""
+        return self.compute_excess(self.values(motion))
 
-    def beyond(self, values: Float2D) -> Float2D:
-        """Return by how much values, shape (N, m), are outside of the bounds; else not positive."""
+    def compute_excess(self, values: Float2D) -> Float2D:
+        """Compute the excess of values, shape (N, m), over the bounds; not positive inside."""
         lower, upper = self.bounds
         return np.maximum(values - upper, lower - values)
 
@@ -79,8 +79,8 @@ class TorqueLimit(MotionConstraint):
 
     .. math:: |\tau_j| + u \sqrt{\textstyle\sum_k (Y_{jk} \phi_k)^2} \le \rho\, \bar\tau_j
 
-    The root is the standard deviation of the torque if every parameter is off by the relative
-    amount u on its own; friction and rotor parameters count like the others.
+    The root is the standard deviation of the torque if every parameter has an independent relative
+    error u; friction and rotor parameters count like the others.
     """
 
     robot: Robot
@@ -177,15 +177,15 @@ class TipBox(MotionConstraint):
 
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
-        """Return the box, in meters over SCALE."""
+        """Return the box, in meters over `LENGTH_SCALE`."""
         return self.lower / LENGTH_SCALE, self.upper / LENGTH_SCALE
 
     def values(self, motion: MotionArrays) -> Float2D:
-        """Return the position of the tip over SCALE."""
+        """Return the position of the tip over `LENGTH_SCALE`."""
         return tip_states(self.robot, motion[0])[0] / LENGTH_SCALE
 
     def slopes(self, motion: MotionArrays) -> Slopes:
-        """Return the Jacobian of the tip over SCALE."""
+        """Return the Jacobian of the tip over `LENGTH_SCALE`."""
         return position_slopes(tip_states(self.robot, motion[0])[1] / LENGTH_SCALE)
 
     def label(self, k: int) -> str:
@@ -211,11 +211,11 @@ class TipPlane(MotionConstraint):
 
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
-        """Return the offset over SCALE as upper bound."""
+        """Return the offset over `LENGTH_SCALE` as upper bound."""
         return np.array([-np.inf]), np.array([self.offset / LENGTH_SCALE])
 
     def values(self, motion: MotionArrays) -> Float2D:
-        """Return the height over the plane over SCALE."""
+        """Return the height over the plane over `LENGTH_SCALE`."""
         return (tip_states(self.robot, motion[0])[0] @ self.normal)[:, None] / LENGTH_SCALE
 
     def slopes(self, motion: MotionArrays) -> Slopes:
@@ -231,7 +231,7 @@ class TipPlane(MotionConstraint):
 
 
 LENGTH_SCALE = 0.1
-"""Length that constraints in space are measured in [m], to be about as large as the others."""
+"""Unit of length of constraints in space [m], which makes them similar in size to others."""
 
 
 def tip_states(robot: Robot, q: Float2D) -> tuple[Float2D, Float]:
@@ -246,12 +246,12 @@ def tip_states(robot: Robot, q: Float2D) -> tuple[Float2D, Float]:
 
 
 def position_slopes(by_q: Float) -> Slopes:
-    """Return the slopes of values that positions alone decide."""
+    """Make the slopes of values that depend on positions only."""
     return by_q, np.zeros_like(by_q), np.zeros_like(by_q)
 
 
 def tighten_bounds(constraint: MotionConstraint) -> tuple[Float1D, Float1D]:
-    """Return the bounds of a constraint with its slack taken off."""
+    """Tighten the bounds of a constraint by its slack."""
     lower, upper = constraint.bounds
     room = [np.where(np.isfinite(b), constraint.slack * np.abs(b), 0.0) for b in (lower, upper)]
     return lower + room[0], upper - room[1]
@@ -260,21 +260,22 @@ def tighten_bounds(constraint: MotionConstraint) -> tuple[Float1D, Float1D]:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A bound that a motion does not keep."""
+    """A bound that a motion violates."""
 
-    what: str
+    quantity: str
     t: float
-    """When it is worst [s]."""
+    """Time of the largest violation [s]."""
     value: float
-    """What it is there."""
+    """Value there."""
     bound: float
-    """What it may be."""
+    """Bound of the value."""
     unit: str
 
     def __str__(self) -> str:
         beyond = "above" if self.value > self.bound else "below"
         return (
-            f"{self.what} is {self.value:.4g} {self.unit}, {beyond} {self.bound:.4g} {self.unit}, "
+            f"{self.quantity} is {self.value:.4g} {self.unit}, {beyond} {self.bound:.4g} "
+            f"{self.unit}, "
             f"at t = {self.t:.3f} s"
         )
 
@@ -285,15 +286,15 @@ def violations(
     motion: MotionArrays,
     tolerance: float = 1e-9,
 ) -> list[Violation]:
-    """Return every bound that a motion violates, at its worst time.
+    """List every bound that a motion violates, at its worst time.
 
     Times t [s], shape (N,), and the motion, each part (N, n), belong together; up to the
-    tolerance, in a constraint's own scale, a violation is rounding.
+    tolerance, in a constraint's own scale, a violation counts as rounding.
     """
     rows = []
     for constraint in constraints:
         values = constraint.values(motion)
-        excess = constraint.beyond(values)
+        excess = constraint.compute_excess(values)
         lower, upper = constraint.bounds
         torque = isinstance(constraint, TorqueLimit)
         unit, scale = ("of the allowance", 1.0) if torque else ("m", LENGTH_SCALE)
@@ -309,9 +310,9 @@ def violations(
 def find_violations(
     trajectory: Excitation, constraints: Sequence[MotionConstraint], *, quickly: bool = False
 ) -> list[Violation]:
-    """Return what a trajectory violates in its first run and on its ways from home and back.
+    """Find the violations of a trajectory in its first run and on the approach and return.
 
-    Quickly, a coarser grid and the first constraint that is violated will do.
+    `quickly` uses a coarser grid and stops at the first violated constraint.
     """
     run, rows = run_time(trajectory), []
     for constraint in constraints:

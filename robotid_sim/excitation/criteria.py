@@ -1,7 +1,7 @@
-r"""What makes an excitation good: functions of the information with their exact gradients.
+r"""Criteria of an excitation: functions of the information with their exact gradients.
 
-Every criterion is a function of the information matrix :math:`M = Z^T Z` of weighed rows Z, handed
-over as its triangular root. Here are the weighing of the rows, data from before and D-optimality.
+Every criterion is a function of the information matrix :math:`M = Z^T Z` of weighed rows Z, passed
+as its triangular root. This module has the weights of the rows, prior data and D-optimality.
 """
 
 from abc import ABC, abstractmethod
@@ -44,7 +44,7 @@ class Criterion(ABC):
     r"""A function of the information about the base parameters; smaller is better.
 
     The rows of a joint count by the inverse of its noise. The noise of torque sensors grows with
-    the torque: without that, motions of large torque would look better than they are. So the
+    the torque: without it, motions with large torque would appear better than they are. So the
     variance of a joint is its mean squared nominal torque on the motion itself, above a floor,
 
     .. math:: s_j^2 = \tfrac1N \sum_k (W_{kj} \beta_0)^2 + (\rho\, \tau_j)^2,
@@ -65,7 +65,7 @@ class Criterion(ABC):
     beta: Float1D | None = field(default=None, repr=False)
     """Nominal base parameters, shape (b,); None for noise that does not depend on the motion."""
     prior: Float2D | None = field(default=None, repr=False)
-    """Root of the information from before, over the number of new samples; see `set_data`."""
+    """Root of the prior information, over the number of new samples; see `set_data`."""
     motions: int = field(default=1, repr=False, metadata=INTERNAL_FIELD)
     """Number of motions of equal length that W holds one after the other, each with its noise."""
 
@@ -98,7 +98,7 @@ class Criterion(ABC):
         """Return the value and its gradient with respect to W; these two have shape (N, n, b).
 
         Joints weigh by the size of their torques [N m], shape (n,). The value is infinite if W, the
-        base regressor of N samples, and the prior lack rank.
+        base regressor of N samples, and the prior are rank-deficient.
         """
         variance, tau = self._variance(W, torque_scale)
         each = len(W) // self.motions
@@ -192,7 +192,7 @@ class SpectralCriterion(Criterion):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.p >= 1.0:
-            raise OptionError(f"p = {self.p} is no exponent of a norm; give 1 or more")
+            raise OptionError(f"the exponent of a norm must be at least 1, got p = {self.p}")
 
     def stages(self) -> tuple[Criterion, ...]:
         """Return the p-norm, then the criterion."""
@@ -208,7 +208,7 @@ class DOptimality(Criterion):
         \frac{\partial f}{\partial W} = -2\, S^{-1} W (W^T S^{-1} W)^{-1} + \dots
 
     with the noise variances of the joints on the diagonal of S. It does not depend on the choice of
-    base parameters, their units or their scaling, but for a constant.
+    base parameters, their units or their scaling, except for a constant.
 
     References
     ----------

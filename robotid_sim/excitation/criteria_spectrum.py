@@ -1,8 +1,8 @@
 r"""Criteria of a spectrum: condition numbers, trace and largest eigenvalue of the covariance.
 
 Condition numbers are those of the base regressor. By definition they do not weigh joints: one
-newton meter counts alike everywhere. With ``floor`` or ``noise_std`` they do, and with data from
-before they must (see `Criterion.set_data`).
+newton meter counts alike everywhere. With ``floor`` or ``noise_std`` they do, and with prior data
+they must (see `Criterion.set_data`).
 
 Unlike its determinant, trace and eigenvalues of the covariance :math:`C = (W^T S^{-1} W)^{-1}`
 depend on the units of the parameters, so that these are measured in sizes d:
@@ -179,7 +179,7 @@ def _scale_derivative(
     s: Float1D, V: Float2D, length: Float1D, slope: Float1D
 ) -> tuple[Float2D, Float1D]:
     """Return the factors of the derivative from that by the logarithms of the singular values."""
-    by_length = 0.5 * V**2 @ slope  # what a longer column changes by being made shorter
+    by_length = 0.5 * V**2 @ slope  # effect of scaling a column to unit length
     F = np.hstack([V, np.eye(len(V))]) / length[:, None]
     return F, np.concatenate([slope / (2 * s**2), -by_length])
 
@@ -189,10 +189,10 @@ SIZE_FLOOR = 0.1
 
 
 def parameter_sizes(beta: Float1D) -> Float1D:
-    """Return what errors of base parameters are measured in, shape (b,), above zero.
+    """Compute the units of errors of base parameters, shape (b,), above zero.
 
-    A parameter's nominal magnitude, but at least a tenth of the median magnitude: the accuracy of
-    a parameter that is zero by symmetry must not outweigh all others.
+    A parameter's nominal magnitude, but at least a tenth of the median magnitude: a parameter that
+    is zero by symmetry must not outweigh all others.
     """
     size = np.abs(beta)
     if not size.any():
@@ -222,8 +222,8 @@ class AOptimality(Criterion):
     symbol: ClassVar[str] = "log tr((W' S^-1 W / N)^-1)"
 
     scaling: ParameterScale = "nominal"
-    """What parameters are measured in: ``nominal`` magnitudes (see `parameter_sizes`) or ``unit``,
-    their SI units."""
+    """Units of parameters: ``nominal`` magnitudes (see `parameter_sizes`) or ``unit``, their SI
+    units."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

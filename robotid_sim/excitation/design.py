@@ -1,4 +1,4 @@
-"""Excitation design: which motion makes the parameters visible within the limits."""
+"""Excitation design: motions that make the parameters identifiable within the limits."""
 
 from dataclasses import dataclass
 
@@ -23,13 +23,14 @@ from robotid_sim.trajectory.reference import Trajectory
 
 SHRINK_FACTOR = 0.85
 MAX_ATTEMPTS = 16
-"""A draw that needs too much torque is scaled by SHRINK up to TRIES times, then dropped."""
+"""A candidate with excessive torque is scaled by SHRINK_FACTOR up to MAX_ATTEMPTS times, then
+dropped."""
 
 MAX_DROPPED_DRAWS = 50
 """Draws dropped in a row before smaller ones are taken, and once more before there is none."""
 
 REGRESSOR_SAMPLES = 100
-"""Samples of a period that criteria see.
+"""Samples of a period for criteria.
 
 For 5 harmonics the condition number is exact to 1e-9 without Coulomb friction, and to some percent
 with it: its reversals are shorter than a sample.
@@ -123,7 +124,7 @@ def random_designs(
     candidates: int = 200,
     progress: Progress = silent,
 ) -> list[RandomDesign]:
-    """Return random feasible Fourier series, the best by a criterion first, one a draw.
+    """Return random feasible Fourier series, ordered by a criterion, one per draw.
 
     The criterion is by default D-optimality. Raises `OptionError` if there is no candidate, and
     `InfeasibleError` if no draw satisfies the limits; the text names the joint that failed most.
@@ -162,16 +163,15 @@ def random_feasible(
         worst = np.maximum(worst, ratio)
     joint = nominal.joint_names[int(worst.argmax())]
     raise InfeasibleError(
-        f"no random excitation keeps the torque of joint '{joint}' within "
-        f"{options.torque_ratio:.0%} of its limit ({worst.max():.0%} even for a small "
-        "motion); raise the effort limit or lower the payload"
+        f"the torque of joint '{joint}' exceeds {options.torque_ratio:.0%} of its limit "
+        f"({worst.max():.0%} for a small motion); raise the effort limit or lower the payload"
     )
 
 
 def default_path(robot: Robot) -> FourierTrajectory:
     """Return a fixed excitation that depends on kinematics and limits only, one period.
 
-    It serves as the common yardstick of torque sizes for all models of the same robot.
+    It is the common reference value of torque for all models of the same robot.
     """
     rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
     return _draw(robot, rng, FourierOptions(periods=1))

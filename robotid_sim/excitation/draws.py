@@ -1,4 +1,4 @@
-"""Random excitations that keep all limits: starts for the solvers, and a yardstick."""
+"""Random candidates within all limits: starts for the solvers, and a reference value."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from robotid_sim.model.joint import MIN_VELOCITY
 from robotid_sim.progress import Progress, silent
 
 MOTION_SAMPLES = 50
-"""Times at which the velocity of a motion is looked at."""
+"""Number of times at which the velocity of a motion is evaluated."""
 
 HALVING_COUNT = 6
-"""Halvings that find how large a draw that violates a constraint may be."""
+"""Halvings of the search for the largest feasible size of a draw."""
 
 MIN_DRAW_SHARE = 0.02
 """Share of a draw below which it is dropped."""
@@ -26,7 +26,7 @@ MAX_DROPPED_DRAWS = 20
 """Draws dropped in a row before there is no feasible one."""
 
 MAX_SHRUNK_DRAWS = 6
-"""Of draws whose constraints are costly only so many are mended, the most promising first."""
+"""Maximum number of candidates with costly constraints that are repaired, the best first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +57,8 @@ def feasible_draws(
     velocity = max(float(np.abs(path(times).dq).max()) for path in paths)
     if velocity < MIN_VELOCITY:
         raise InfeasibleError(
-            f"a motion within the limits has at most {velocity:.2g} rad/s or m/s, which nothing "
-            "can be identified from; raise the limits of acceleration or jerk, margin or amplitude"
+            f"motions within the limits reach only {velocity:.2g} rad/s or m/s; raise the limits "
+            f"of acceleration or jerk, margin or amplitude"
         )
     return drawn
 
@@ -67,8 +67,8 @@ def require_rank(problem: ExcitationProblem, best: float) -> None:
     """Raise `RankDeficientError`, with the way out, if the best criterion is infinite."""
     if not np.isfinite(best):
         raise RankDeficientError(
-            f"no motion of this family determines all {problem.basis.rank} base parameters, for it "
-            "moves too few joints; choose another family, or a tip that ends the chain earlier"
+            f"this family moves too few joints to determine all {problem.basis.rank} base "
+            f"parameters; choose a different family, or a tip earlier in the chain"
         )
 
 
@@ -102,30 +102,30 @@ def _all_draws(
 def _select_draws(
     problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
 ) -> list[Draw]:
-    """Return the best draws by their kinematics alone, mended to keep everything else."""
+    """Repair the best candidates by kinematics to satisfy all other constraints."""
     points = (move_start(problem, problem.space.random(rng)) for _ in range(candidates))
     drawn = sorted((problem.shrink_to_limits(x) for x in points), key=problem.value)
-    mended: list[Draw] = []
+    repaired: list[Draw] = []
     for k, x in enumerate(drawn):
         shorter = shrink_to_limits(
             problem, x, problem.is_feasible_on_grid
         )  # on few samples, which most often are enough
         shorter = None if shorter is None else shrink_to_limits(problem, shorter)
         if shorter is not None:
-            mended.append(Draw(shorter, problem.value(shorter)))
-        progress("design", min(1.0, max(len(mended) / MAX_SHRUNK_DRAWS, (k + 1) / candidates)))
-        if len(mended) == MAX_SHRUNK_DRAWS:
+            repaired.append(Draw(shorter, problem.value(shorter)))
+        progress("design", min(1.0, max(len(repaired) / MAX_SHRUNK_DRAWS, (k + 1) / candidates)))
+        if len(repaired) == MAX_SHRUNK_DRAWS:
             break
-    if not mended:  # one more try, which names what stands in the way
+    if not repaired:  # one more attempt, which names the obstacle
         x = feasible(problem, lambda: problem.space.random(rng))
-        mended.append(Draw(x, problem.value(x)))
-    return sorted(mended, key=lambda draw: draw.value)
+        repaired.append(Draw(x, problem.value(x)))
+    return sorted(repaired, key=lambda draw: draw.value)
 
 
 def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D:
     """Return a drawn motion, shrunk toward rest until it keeps all limits.
 
-    Raises `InfeasibleError` if DROPPED draws in a row cannot be shrunk enough.
+    Raises `InfeasibleError` if `MAX_DROPPED_DRAWS` draws in a row cannot be shrunk enough.
     """
     for _ in range(MAX_DROPPED_DRAWS):
         x = shrink_to_limits(problem, draw())
@@ -144,7 +144,7 @@ def shrink_to_limits(
 ) -> Float1D | None:
     """Return x, shrunk toward rest until it keeps all limits; None if it never does.
 
-    Whether a point keeps them is for `keeps` to say, by default `ExcitationProblem.is_feasible`.
+    `keeps` decides whether a point keeps them, by default `ExcitationProblem.is_feasible`.
     """
     keeps = keeps or problem.is_feasible
     x = problem.shrink_to_limits(move_start(problem, x))
@@ -161,7 +161,7 @@ def shrink_to_limits(
 
 
 def move_start(problem: ExcitationProblem, x: Float1D) -> Float1D:
-    """Return x, its offsets moved so that it starts where the problem wants it to."""
+    """Return x with its offsets moved to the start pose of the problem."""
     if problem.start is None:
         return x
     x = x.copy()
@@ -172,9 +172,9 @@ def move_start(problem: ExcitationProblem, x: Float1D) -> Float1D:
 
 
 def require_rest(problem: ExcitationProblem) -> None:
-    """Raise `InfeasibleError` unless the robot may rest where motions shrink to.
+    """Raise `InfeasibleError` unless the rest pose, to which motions shrink, is feasible.
 
-    It may not where it violates a constraint, or where the start pose is outside the limits.
+    It is infeasible if it violates a constraint, or if the start pose is outside the limits.
     """
     robot, start = problem.nominal, problem.start
     if start is not None:

@@ -1,4 +1,4 @@
-"""Why an excitation sees some parameters well and others badly."""
+"""Why some parameters are well identifiable from an excitation and others weakly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ MAX_RELATIVE_STD = 0.1
 """Expected standard deviation over the nominal value above which a parameter is poorly excited."""
 
 MAX_CONFOUNDING_FACTOR = 3.0
-"""Confounding factor above which others are to blame rather than a weak signal."""
+"""Confounding factor above which correlation, not a weak signal, is the cause."""
 
 MIN_CORRELATION = 0.6
-"""Correlation above which a parameter is named as one that another is confounded with."""
+"""Correlation above which two parameters are named as confounded."""
 
 MAX_PARTNERS = 3
 WINDOW_COUNT = 10
@@ -29,22 +29,22 @@ MIN_RELATIVE_WEIGHT = 0.3
 
 @dataclass(frozen=True, slots=True)
 class ParameterView:
-    """How one base parameter is seen."""
+    """Identifiability of one base parameter."""
 
     name: str
     nominal: float
     std: float
     """Expected standard deviation, in the unit of the parameter."""
     alone: float
-    """What it would be if all other parameters were known."""
+    """Standard deviation if all other parameters were known."""
     factor: float
     """Confounding factor, `std` over `alone`, at least 1."""
     partners: tuple[tuple[str, float], ...]
-    """Parameters whose errors go with its error, and the correlation."""
+    """Parameters with correlated errors, and the correlation."""
     joint: str
-    """Joint whose torque tells most about it."""
+    """Joint whose torque has most of the information about it."""
     joint_share: float
-    """Share of that joint in what determines it."""
+    """Share of the information from that joint."""
 
     @property
     def relative(self) -> float:
@@ -75,7 +75,7 @@ class ParameterView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """How an excitation sees the parameters, worst first."""
+    """Identifiability of the parameters from an excitation, worst first."""
 
     parameters: tuple[ParameterView, ...]
     joint_names: tuple[str, ...]
@@ -84,9 +84,9 @@ class Explanation:
     window_shares: Float1D
     """Share of every tenth of a run, shape (10,); sums to one."""
     worst_direction: tuple[tuple[str, float], ...]
-    """Combination that is seen worst: parameters, in units of their columns, and weights."""
+    """Weakest identifiable combination: parameters, in units of their columns, and weights."""
     worst_ratio: float
-    """Standard deviation along it over that of the direction seen best."""
+    """Standard deviation along it over that of the best identifiable direction."""
 
     @property
     def poor(self) -> tuple[ParameterView, ...]:
@@ -94,7 +94,7 @@ class Explanation:
         return tuple(view for view in self.parameters if view.is_poor)
 
     def sentences(self) -> list[str]:
-        """Return the explanation in words."""
+        """Describe the explanation."""
         poor, count = self.poor, len(self.parameters)
         sentences = [
             f"{len(poor)} of {count} base parameters are expected worse than "
@@ -129,18 +129,18 @@ def explain(
     samples: float | None = None,
     prior: Prior | None = None,
 ) -> Explanation:
-    r"""Return how a regressor sees the base parameters.
+    r"""Explain the identifiability of the base parameters from a regressor.
 
     The expected covariance is :math:`F^{-1}` with :math:`F = W^T \Sigma^{-1} W`. Parameter k alone
     would have the standard deviation :math:`1 / \|\tilde w_k\|` of its weighted column; the
-    confounding factor is how much worse it is for the others being unknown. The error of parameter
+    confounding factor is the increase because the others are unknown. The error of parameter
     k is :math:`p_k^T \tilde\varepsilon` with row k of :math:`F^{-1} \tilde W^T`; the squares of
     that row, by joint, say whose torque determines it. The leverage of the rows, by joint and by
     time, says where the information as a whole comes from.
 
     The base regressor W, shape (N, n, b), is at equidistant times of one run, the torque noise of
     every joint [N m] has shape (n,), the nominal base parameters (b,). The samples that a log will
-    have are by default N. The information of a prior counts, but for the shares by joint and by
+    have are by default N. The information of a prior counts, except in the shares by joint and by
     time. Raises `RankDeficientError` if the motion does not determine the parameters.
     """
     N, n, b = W.shape
@@ -157,7 +157,7 @@ def explain(
     inverse = np.linalg.inv(R)
     std = np.linalg.norm(inverse, axis=1) / norms
     correlation = (inverse @ inverse.T) / np.outer(std * norms, std * norms)
-    Q = Q[: N * n]  # without what was known before
+    Q = Q[: N * n]  # without prior information
     influence = ((Q @ inverse.T) ** 2).reshape(N, n, b).sum(axis=0) / (std * norms) ** 2
     leverage = (Q**2).sum(axis=1).reshape(N, n)
     leverage /= leverage.sum()
@@ -204,7 +204,7 @@ def _view(
 
 
 def _worst(R: Float2D, names: Sequence[str]) -> tuple[tuple[tuple[str, float], ...], float]:
-    """Return the direction of the smallest singular value in words, and the spread."""
+    """Describe the direction of the smallest singular value, and the spread."""
     _, s, Vt = np.linalg.svd(R)
     v = Vt[-1] * np.sign(Vt[-1][np.abs(Vt[-1]).argmax()])
     order = np.argsort(-np.abs(v))
@@ -213,5 +213,5 @@ def _worst(R: Float2D, names: Sequence[str]) -> tuple[tuple[tuple[str, float], .
 
 
 def _ordinal(index: int) -> str:
-    """Return a position from zero in words."""
+    """Format a position, counted from zero, as text."""
     return "first second third fourth fifth sixth seventh eighth ninth last".split()[index]

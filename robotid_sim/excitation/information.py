@@ -1,4 +1,4 @@
-"""What data say about the base parameters: existing ones, and those that excitations promise."""
+"""Information on the base parameters, of existing data and of planned excitations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Excitation, run_time
 
 SAMPLE_COUNT = 500
-"""Points of a period that the information is averaged over."""
+"""Points of a period over which the information is averaged."""
 
 
 SYMMETRY_TOLERANCE = 1e-9
-"""Asymmetry and negative eigenvalues of an information matrix that pass for rounding, relative."""
+"""Relative tolerance of asymmetry and negative eigenvalues of an information matrix."""
 
 
 @document_attributes
@@ -43,12 +43,12 @@ class Prior:
         if root.shape[0] != root.shape[1] or np.tril(root, -1).any():
             raise ShapeError(
                 f"a prior's root must be square and upper triangular, got shape {root.shape}; for "
-                "other matrices there are Prior.of_information and Prior.of_rows"
+                "other matrices there are Prior.from_information and Prior.from_rows"
             )
 
     @classmethod
     def none(cls, rank: int) -> Self:
-        """Return the prior of no data about `rank` base parameters."""
+        """Return an empty prior of `rank` base parameters."""
         return cls(np.zeros((rank, rank)))
 
     @classmethod
@@ -87,7 +87,7 @@ class Prior:
         return cls(np.triu(R))
 
     def __add__(self, other: "Prior") -> "Prior":
-        """Return what both data say together."""
+        """Add the information of both data."""
         if self.is_empty or other.is_empty:
             return other if self.is_empty else self
         return self._from_root(np.vstack([self.root, other.root]))
@@ -141,12 +141,12 @@ def design_noise(nominal: Robot, trajectory: Excitation, floor: float = NOISE_FL
 
 
 def log_samples(family: ExcitationFamily, dt: float) -> float:
-    """Return how many samples, dt apart [s], of a family's log are used: those of all periods."""
+    """Return the number of samples, dt apart [s], of a family's log that are used: all periods."""
     return family.periods * family.period / dt
 
 
 def samples_of(trajectory: Excitation, dt: float) -> float:
-    """Return how many samples, dt apart [s], of a trajectory's log are used; see `log_samples`."""
+    """Return the number of samples, dt apart [s], of a trajectory's log; see `log_samples`."""
     return float(getattr(trajectory, "motion", trajectory).duration) / dt
 
 
@@ -159,7 +159,7 @@ def compute_information(
     floor: float = NOISE_FLOOR,
     dt: float = 1e-3,
 ) -> Prior:
-    r"""Return the information that the logs of trajectories have: :math:`\sum W^T \Sigma^{-1} W`.
+    r"""Compute the information in the logs of trajectories: :math:`\sum W^T \Sigma^{-1} W`.
 
     For exactly known motion and white torque noise, over `log_samples` samples of each
     trajectory. It is the prior for the design of the next one.
@@ -183,7 +183,7 @@ def compute_expected_std(
     noise_std: Float1D | None = None,
     dt: float = 1e-3,
 ) -> Float1D:
-    r"""Return the standard deviation that every base parameter will have.
+    r"""Compute the expected standard deviation of every base parameter.
 
     The Cramér-Rao bound :math:`\sqrt{\operatorname{diag} (W^T \Sigma^{-1} W)^{-1}}` of
     `compute_information`.

@@ -1,6 +1,6 @@
 """Optimal excitation: sequential quadratic programming with exact gradients, from many starts.
 
-Excitation by swarm: the optimizers of the papers on the same problem as the gradient.
+Excitation by swarm: the optimizers of the papers on the same problem.
 """
 
 from dataclasses import dataclass, field
@@ -35,25 +35,25 @@ from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
 
 SPARE_DRAWS = 3
-"""Further draws that are tried where no start leads anywhere between links."""
+"""Further draws that are tried if no start leads to a feasible motion."""
 
 DRAW_SHARE = 0.2
-"""Share of the progress that belongs to the random draws."""
+"""Share of the progress that belongs to the random candidates."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignResult:
-    """An excitation and how it came about."""
+    """A designed excitation and the course of its search."""
 
     trajectory: Excitation
     criterion: Criterion
     value_before: float
-    """The criterion of the best random draw."""
+    """The criterion of the best random candidate."""
     value_after: float
     """The criterion of the trajectory, at most `value_before`."""
     start_values: tuple[float, ...]
-    """The criterion that every start arrived at; empty for a random design."""
+    """The final criterion of every start; empty for a random design."""
     success: bool
     """True if the start that gave the trajectory has converged."""
     message: str
@@ -62,12 +62,12 @@ class DesignResult:
     histories: tuple[tuple[float, ...], ...] = ()
     """The criterion after every iteration of every start; limits may be violated on the way."""
     violated: tuple[Violation, ...] = ()
-    """What the trajectory violates on a grid ten times finer than the solver's; most often none."""
+    """Violations of the trajectory on a grid ten times finer than the solver's; usually none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchResult:
-    """Where one start arrived."""
+    """Result of the search from one start."""
 
     x: Float1D
     """Coordinates in `FourierSpace`."""
@@ -90,9 +90,9 @@ def optimal_design(
 ) -> DesignResult:
     """Return an excitation that minimizes a criterion within all limits.
 
-    The best random draws are the starts. From each goes sequential quadratic programming, with the
-    kinematic limits first and then, where something else is violated, with all constraints. The
-    result is never worse than the best draw. At Ctrl-C it is the best so far: of the finished
+    The best random candidates are the starts. From each goes sequential quadratic programming, with
+    the kinematic limits first and then, where something else is violated, with all constraints. The
+    result is never worse than the best candidate. At Ctrl-C it is the best so far: of the finished
     starts and, in a single process, of the running one.
 
     The nominal model gives limits, torques and regressor. The plan says what to minimize under
@@ -107,7 +107,7 @@ def optimal_design(
     basis : BaseParameters
         The parameters to look for.
     rng : numpy.random.Generator
-        Source of the random draws.
+        Source of the random candidates.
     plan : DesignPlan, optional
         What to minimize under which constraints.
     workers : int
@@ -123,7 +123,7 @@ def optimal_design(
     Raises
     ------
     InfeasibleError
-        If no random draw satisfies the limits.
+        If no random candidate satisfies the limits.
     OptionError
         If the number of starts, candidates or workers is refused.
 
@@ -173,14 +173,14 @@ def optimal_design(
 
 
 def optimize(problem: ExcitationProblem, iterations: int, start: Float1D) -> SearchResult:
-    """Return where sequential quadratic programming arrives from one start, shape (d,).
+    """Run sequential quadratic programming from one start, shape (d,).
 
     A stage of the criterion has one or two runs of at most so many iterations; success is that of
     the last. Raises `Interrupted` at Ctrl-C, with the arrival so far.
     """
     kinematic = problem.kinematic_constraints()
     everything = [*kinematic, *problem.motion_constraints()]
-    # What is in the way in space is in the way from the beginning.
+    # Constraints in space apply from the beginning.
     runs: tuple[Constraints, ...] = (everything,) if problem.extra else (kinematic, everything)
     x, last, success, message = start, start, False, ""
     history = [problem.value(start)]
@@ -221,7 +221,7 @@ def best_of(
     *,
     interrupted: bool = False,
 ) -> DesignResult:
-    """Return the best search result or random draw, after `shrink_to_feasible`.
+    """Return the best search result or random candidate, after `shrink_to_feasible`.
 
     Interrupted says that starts are missing.
     """
@@ -230,16 +230,16 @@ def best_of(
     best, x, least = None, draw.x, np.inf
     for value, arrival, end in sorted(ends, key=lambda row: row[0]):
         if value >= least:
-            break  # mending lowers nothing
+            break  # shrinking does not lower it
         end = shrink_to_feasible(problem, end)
         if problem.value(end) < least:
             best, x, least = arrival, end, problem.value(end)
     if interrupted:
         message = f"interrupted, best so far of {len(arrivals)} starts"
     elif not arrivals:
-        message = "best of the random draws"
+        message = "best of the random candidates"
     elif best is None:
-        message = "no start improved on the best random draw"
+        message = "no start improved on the best random candidate"
     else:
         count = len(arrivals)
         message = f"best of {count} start{'s'[: count > 1]}: {best.message}"
@@ -258,9 +258,9 @@ def best_of(
 
 
 def shrink_to_feasible(problem: ExcitationProblem, x: Float1D) -> Float1D:
-    """Return a point, drawn back toward rest until everything holds on the finest grid too.
+    """Shrink a point toward rest until all constraints hold on the finest grid too.
 
-    What holds on the grids of the solver may miss by a little between them.
+    Constraints that hold on the grids of the solver may be violated slightly between them.
 
     The point, shape (d,), stays the same if nothing is violated, or nothing helps.
     """
@@ -278,7 +278,7 @@ PENALTY_WEIGHT = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignCost:
-    """A criterion as a cost of free coordinates in a box, for methods that know no constraints.
+    """A criterion as a cost in a box, for methods without constraints.
 
     With ``scaling`` a point stands for the largest motion toward it that keeps all limits, so that
     every point is feasible. With ``penalty`` a point stands for itself and pays for what it
@@ -302,7 +302,7 @@ class DesignCost:
         return np.array(costs)
 
     def meant(self, point: Float1D) -> Float1D | None:
-        """Return the coordinates of the motion that a point stands for; None if there is none."""
+        """Return the coordinates of the motion of a point; None if there is none."""
         if self.handling == "penalty":
             return move_start(self.problem, point)
         return shrink_to_limits(self.problem, point, self.problem.is_feasible_on_grid)

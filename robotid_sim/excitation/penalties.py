@@ -1,8 +1,8 @@
-"""Constraints in space as penalties, for distances have kinks that the solver gets stuck at.
+"""Constraints in space as penalties, because distances have kinks at which the solver stops.
 
 Distances of links jump in their slopes from facet to facet, and are too costly to impose at many
 times at once. So their squared excess is added to the criterion with growing weight, and times at
-which a motion is found too near join those that are looked at, as in the exchange methods of
+which the clearance of a motion is violated are added to the grid, as in the exchange methods of
 semi-infinite programming [1]_.
 
 Links that keep their distance to one another and to the floor.
@@ -37,25 +37,25 @@ PENALTY_WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
 """Of the rounds; the criterion is a logarithm, the excess of order one."""
 
 FIRST, LATER = 20, 10
-"""Iterations of the first and of a later round; more would settle where links still touch."""
+"""Iterations of the first and of a later round; more would converge while links still touch."""
 
 WIDE_DRAW_COUNT = 6
 """Random motions that are tried one after the other."""
 
 MAX_ROUNDS = 3
-"""Rounds that move a random motion to where it keeps all constraints."""
+"""Rounds that move a random motion until it keeps all constraints."""
 
 MAX_EXCESS = 0.05
-"""Excess, in a constraint's own scale, up to which a motion is made SMALLER, not moved on."""
+"""Maximum excess, in the scale of a constraint, for which a motion is scaled down."""
 
 SHRINK_FACTORS = (0.99, 0.97, 0.94)
-"""Shares of a motion that are tried then."""
+"""Factors by which a nearly feasible motion is shrunk."""
 
 EXCESS_TOLERANCE = 0.02
-"""Relative change of the excess, under a larger weight, of a motion that cannot come out."""
+"""Relative change of the excess, under a larger weight, of a motion that stays infeasible."""
 
 POLISH_ITERATIONS = 50
-"""Iterations of a start for every round that goes on from a motion that keeps all constraints."""
+"""Iterations of a start per round that continues from a feasible motion."""
 
 STEPS_PER_POINT = 10
 """Steps of the way from home, as it is checked, between those that count from the beginning."""
@@ -74,7 +74,7 @@ class Penalty:
     constraints: Sequence[MotionConstraint]
     stations: Sequence[Int1D]
     """Which points count, one array each: samples of the grid of `MotionConstraint.checked`, and
-    after them points of WAY."""
+    after them points of `WAY_SHARES`."""
     weight: float
 
     def value(self, x: Float1D) -> float:
@@ -172,16 +172,21 @@ def softly(
     iterations: int,
     watch: Callable[..., None],
 ) -> tuple[Float1D, bool, str]:
-    """Return where penalties of growing weight lead from a feasible x, success and message.
+    """Minimize with growing penalties from a feasible x; return point, success and message.
 
     Kinematic limits are kept on the way. It ends with a round whose result keeps all constraints,
     the first one or, with many iterations, one of the next.
     """
-    left = iterations // POLISH_ITERATIONS
+    rounds_left = iterations // POLISH_ITERATIONS
     y, success, message = _rounds(
-        problem, x, stage, (*PENALTY_WEIGHTS, *(PENALTY_WEIGHTS[-1],) * left), left, watch
+        problem,
+        x,
+        stage,
+        (*PENALTY_WEIGHTS, *(PENALTY_WEIGHTS[-1],) * rounds_left),
+        rounds_left,
+        watch,
     )
-    if y is None:  # too deep in an overlap to come out: this time none is entered
+    if y is None:  # too deep in an overlap: start again outside of all
         y, success, message = _rounds(
             problem, x, stage, (PENALTY_WEIGHTS[-1],) * MAX_ROUNDS, 0, watch
         )
@@ -193,12 +198,12 @@ def _rounds(
     x: Float1D,
     stage: Criterion,
     weights: Sequence[float],
-    left: int,
+    rounds_left: int,
     watch: Callable[..., None],
 ) -> tuple[Float1D | None, bool, str]:
     """Return the best end of rounds that keeps all constraints, success and message.
 
-    They end when `left` further ones have followed the first that keeps them.
+    They end when `further_rounds` further ones have followed the first that keeps them.
     """
     constraints, kinematic = problem.constraints, problem.kinematic_constraints()
     stations = _first_stations(constraints)
@@ -215,10 +220,10 @@ def _rounds(
         near = (p for p in problem.toward_rest(x, shares) if problem.is_feasible(p))
         feasible = next((point for point in near if not problem.find_violations(point)), None)
         if feasible is not None:
-            left -= 1
+            rounds_left -= 1
             if problem.value(feasible, stage) < least:
                 best, least = feasible, problem.value(feasible, stage)
-            if left < 0:
+            if rounds_left < 0:
                 break
         # The largest excess of the last round, which this one has seen, is still there.
         elif (seen := penalty.excess_at_stations(x)) > MAX_EXCESS and np.isclose(
@@ -247,7 +252,7 @@ class DistanceGoal:
 
 
 def wide_draw(problem: ExcitationProblem, rng: np.random.Generator) -> Float1D:
-    """Return a random motion that keeps all constraints and is as large as one without them.
+    """Return a large random motion that keeps all constraints.
 
     It is the better of the first two draws that could be moved to where they keep them; where none
     of a few can, it is a draw that is shrunk. Raises `InfeasibleError` if there is none either.
@@ -292,12 +297,12 @@ REST_DISTANCE_SHARE = 0.8
 """Share of the distance at rest that pairs keep which are near there."""
 
 TOUCH_DISTANCE = 1e-3
-"""What hulls that overlap at rest may overlap more, and the distance at rest below which pairs must
-only not touch [m]."""
+"""Further overlap of hulls that overlap at rest, and distance at rest below which pairs must only
+not touch [m]."""
 
 MAX_OVERLAP = 0.02
-"""Overlap at rest from which convex hulls say nothing of two links [m]: one encloses the other, as
-a shoulder does the arm that turns in it."""
+"""Overlap at rest above which convex hulls are not used for two links [m]: one encloses the
+other, as a shoulder does the arm that turns in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,19 +315,19 @@ class Clearance(MotionConstraint):
 
     distances: Distances
     names: tuple[str, ...]
-    """What every distance is between, shape (P,)."""
+    """Pair of every distance, shape (P,)."""
     clearance: float = 0.02
     """Smallest distance [m]."""
     rest: Float1D | None = None
     """Pose [rad or m] that counts as safe, shape (n,): pairs that are nearer there, as the links of
-    a wrist are, keep REST_SHARE of their distance in it."""
+    a wrist are, keep `REST_DISTANCE_SHARE` of their distance in it."""
     pushed: Distances | None = None
     """Distances with a way out of overlaps, see
     `robotid_sim.engine.proximity.Proximity.measure_pushed`."""
     least: Float1D = field(init=False, repr=False)
     """Smallest distance of every pair [m], shape (P,)."""
     relaxed: tuple[str, ...] = field(init=False, repr=False, default=())
-    """What is nearer than the clearance already at rest, and what it keeps, in words."""
+    """Pairs that are nearer than the clearance at rest, and their distance, as text."""
     samples: ClassVar[int] = 60
     smooth: ClassVar[bool] = False
     slack: ClassVar[float] = 0.1
@@ -349,7 +354,7 @@ class Clearance(MotionConstraint):
         object.__setattr__(self, "least", least)
 
     def _describe_relaxation(self, name: str, keep: float, now: float) -> str:
-        """Return what a pair keeps instead of the clearance, in words."""
+        """Describe the distance that a pair keeps instead of the clearance."""
         if keep == -np.inf:
             return f"{name} are not kept apart: their hulls overlap by {-1e3 * now:.3g} mm at rest"
         return (
@@ -363,23 +368,23 @@ class Clearance(MotionConstraint):
 
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
-        """Return the clearance over SCALE as lower bound."""
+        """Return the clearance over `LENGTH_SCALE` as lower bound."""
         return self.least / LENGTH_SCALE, np.full(len(self.names), np.inf)
 
     def values(self, motion: MotionArrays) -> Float2D:
-        """Return the distances over SCALE."""
+        """Return the distances over `LENGTH_SCALE`."""
         return np.asarray(self.distances(motion[0])[0] / LENGTH_SCALE)
 
     def slopes(self, motion: MotionArrays) -> Slopes:
-        """Return their gradients over SCALE."""
+        """Return their gradients over `LENGTH_SCALE`."""
         return position_slopes(self.distances(motion[0])[1] / LENGTH_SCALE)
 
     def soft_values(self, motion: MotionArrays) -> Float2D:
-        """Return distances over SCALE, overlaps with a way out."""
+        """Return distances over `LENGTH_SCALE`, overlaps with a way out."""
         return np.asarray((self.pushed or self.distances)(motion[0])[0] / LENGTH_SCALE)
 
     def soft_slopes(self, motion: MotionArrays) -> Slopes:
-        """Return their gradients over SCALE."""
+        """Return their gradients over `LENGTH_SCALE`."""
         return position_slopes((self.pushed or self.distances)(motion[0])[1] / LENGTH_SCALE)
 
     def label(self, k: int) -> str:

@@ -1,4 +1,4 @@
-"""What a design stage designs: family, criterion, constraints and search as values.
+"""Plan of a design: family, criterion, constraints and search as values.
 
 A home pose that the arm can hold: motions shrink toward it, and start and end there.
 """
@@ -29,12 +29,12 @@ Handling = Literal["scaling", "penalty"]
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class GradientSearch:
-    """Sequential quadratic programming from the best random draws."""
+    """Sequential quadratic programming from the best random candidates."""
 
     candidates: int = 200
     """Random draws."""
     starts: int = 1
-    """Draws that the solver starts from; with none the best draw is the result."""
+    """Draws that the solver starts from; with none the best candidate is the result."""
     iterations: int = 200
     """Largest number of iterations of a run of the solver; a start has one to four runs."""
 
@@ -63,31 +63,31 @@ class DesignPlan:
     family: ExcitationFamily = field(default_factory=FourierOptions)
     """Kind of motion and its limits."""
     criterion: Criterion = field(default_factory=DOptimality)
-    """What to minimize."""
+    """Criterion to minimize."""
     search: GradientSearch | SwarmSearch = field(default_factory=GradientSearch)
-    """How to look for the minimum."""
+    """Search for the minimum."""
     constraints: tuple[MotionConstraint, ...] = ()
-    """What the motion must keep beside the limits of its joints."""
+    """Constraints in addition to the limits of the joints."""
     clearance: float | None = None
-    """Smallest distance between links that are no neighbors, and to the floor [m]."""
+    """Minimum distance between links that are not neighbors, and to the floor [m]."""
     floor: float | None = None
     """Height of the floor in the root frame [m]."""
     assumptions: tuple[str, ...] = ()
-    """What was assumed of geometry and floor, one sentence each."""
+    """Assumptions about geometry and floor, one sentence each."""
     start: Float1D | None = None
     """Pose where every run starts [rad or m], shape (n,)."""
     noise_std: Float1D | None = None
     """Torque noise of every joint [N m] by which its rows count, shape (n,)."""
     prior: Prior | None = None
-    """Information of the data that exist already."""
+    """Information of existing data."""
     prior_names: tuple[str, ...] = ()
-    """Where that comes from."""
+    """Sources of the prior."""
     count: int = 1
     """Number of trajectories, each designed given those before."""
     jointly: bool = False
     """Whether all of them are improved together in the end."""
     rate: float = 1000.0
-    """Samples a second of the log [Hz]."""
+    """Sample rate of the log [Hz]."""
 
     @property
     def dt(self) -> float:
@@ -127,20 +127,20 @@ class DesignPlan:
 
 
 MAX_HOLDING_SHARE = 2.0 / 3.0
-"""Share of the torque that a motion may use up to which home is held with room."""
+"""Maximum share of the torque of a motion for holding home with a margin."""
 
 MAX_REPLACEMENT_SHARE = 1.0 / 3.0
-"""Share that a pose which replaces it may use at most, if there is one."""
+"""Largest share that holds a replacement of the home pose."""
 
 DRAW_COUNT = 4000
-"""Random poses looked at."""
+"""Random poses that are tried."""
 
 WAY_SHARES = (0.25, 0.5, 0.75, 1.0)
 """Shares of the way from home to each."""
 
 
 def choose_home(robot: Robot, torque_ratio: float) -> Robot:
-    """Return the robot with a home pose that it holds against gravity with room to move.
+    """Return the robot with a home pose that it can hold against gravity with a torque reserve.
 
     Its own home if that is one; else, of seeded random poses, the nearest one with much room, or if
     there is none the one with the most. The new pose is noted among the robot's assumptions.
@@ -168,9 +168,9 @@ def choose_home(robot: Robot, torque_ratio: float) -> Robot:
     share = at_home[weak] * torque_ratio
     if use[best] >= 1.0:
         raise InfeasibleError(
-            f"no pose of '{robot.name}' is held against gravity with {torque_ratio:.0%} of its "
-            f"torque limits; joint '{joint.name}' needs {share:.0%} of its {joint.effort:g} N m "
-            "at home: correct its effort limit or the masses"
+            f"joint '{joint.name}' of '{robot.name}' needs {share:.0%} of its {joint.effort:g} N m "
+            f"against gravity at home, above {torque_ratio:.0%}; correct its effort limit or the "
+            f"masses"
         )
     note = (
         f"home is {_words(poses[best])}, where gravity takes {use[best] * torque_ratio:.0%} of a "

@@ -74,7 +74,7 @@ class ExcitationProblem:
     space: ExcitationSpace = field(init=False)
     torque_scale: Float1D = field(init=False)
     grid: ExcitationGrid = field(init=False)
-    """The samples that the criterion sees."""
+    """The samples of the criterion."""
     limits: Float2D | None = field(init=False)
     """A such that ``|A x| <= 1`` keeps the kinematic limits of one motion; None if nonlinear."""
     rest: Float1D = field(init=False)
@@ -97,7 +97,7 @@ class ExcitationProblem:
     # ------------------------------------------------------------------ criterion
 
     def regressor(self, x: Float1D) -> Float:
-        """Return the base regressor that the criterion sees, one motion after the other."""
+        """Return the base regressor of the criterion, one motion after the other."""
         return torque_regressor(self.nominal, *self._motion(self.grid, x), self.basis.columns)
 
     def value(self, x: Float1D, criterion: Criterion | None = None) -> float:
@@ -133,7 +133,7 @@ class ExcitationProblem:
         return (rest + share * (x - rest) for share in shares)
 
     def trajectories(self, x: Float1D) -> tuple[Excitation, ...]:
-        """Return the trajectories with the given coordinates, one a motion."""
+        """Return the trajectories with the given coordinates, one per motion."""
         return tuple(self.space.trajectory(part) for part in self.each(x))
 
     def coordinates(self, trajectories: Sequence[Excitation]) -> Float1D:
@@ -166,7 +166,7 @@ class ExcitationProblem:
         return np.asarray(constraint.values(motion).ravel())
 
     def use_jacobian(self, constraint: MotionConstraint, x: Float1D) -> Float2D:
-        """Return the derivative of `use`, one column a coordinate."""
+        """Return the derivative of `use`, one column per coordinate."""
         grid = self.grid_of(constraint.samples)
         blocks = (chain_slopes(grid, p, constraint.slopes(grid.motion(p))) for p in self.each(x))
         return np.asarray(block_diag(*blocks))
@@ -196,7 +196,7 @@ class ExcitationProblem:
         return constraints
 
     def find_violations(self, x: Float1D, *, quickly: bool = False) -> list[Violation]:
-        """Return what the trajectories of x violate, ways from home and back included."""
+        """Find the violations of the trajectories of x, with approach and return."""
         return [
             violation
             for trajectory in self.trajectories(x)
@@ -255,7 +255,7 @@ class ExcitationProblem:
         iterations: int,
         watch: Callable[..., None] | None = None,
     ) -> tuple[Float1D, bool, str]:
-        """Return where sequential quadratic programming on a sum goes from x, success, message."""
+        """Minimize a sum by sequential quadratic programming; return x, success and message."""
 
         def value(x: Float1D) -> float:
             return sum(goal.value(x) for goal in goals)
@@ -281,7 +281,7 @@ class ExcitationProblem:
     def advance(self, x: Float1D, y: Float1D, stage: Criterion) -> tuple[Float1D, bool]:
         """Return the best point with all limits kept between x, which does, and y, and if y does.
 
-        A violated kinematic limit is mended by scaling alone; the flag is of everything else.
+        A violated kinematic limit is repaired by scaling alone; the flag is of everything else.
         """
         end = self.shrink_to_limits(y)
         if self.is_feasible(end):

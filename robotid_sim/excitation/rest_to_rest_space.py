@@ -20,7 +20,7 @@ from robotid_sim.trajectory.motion_basis import (
 )
 
 MIN_SWING_SHARE = 1e-3
-"""Share of the position range below which a motion is none."""
+"""Smallest share of the position range that a motion covers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +88,7 @@ class RestToRestSpace(JointSpace):
         """Return the coordinates of runs of this space."""
         run = trajectory.motion if isinstance(trajectory, HomedTrajectory) else trajectory
         if not isinstance(run, RestToRest) or run.basis != self.basis:
-            raise OptionError(f"the trajectory is no combination of {self.basis}")
+            raise OptionError(f"the trajectory is not a combination of {self.basis}")
         C = np.array(run.coefficients)
         C[0] -= self.robot.limits.middle
         return np.asarray((C / self.unit).T.ravel())

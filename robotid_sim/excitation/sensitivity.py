@@ -2,8 +2,8 @@ r"""Exact derivatives of torques and regressors with respect to the motion, by f
 
 Torques of rigid bodies are trigonometric polynomials of degree two in the angle of a revolute
 joint, quadratic in the position of a prismatic one and in the velocities, and affine in the
-accelerations. So finite differences with large steps are exact; rounding is all that is left.
-For the angle four shifts give the derivative, by Riesz' formula [1]_ for degree two,
+accelerations. So finite differences with large steps are exact up to rounding. For the angle four
+shifts give the derivative, by Riesz' formula [1]_ for degree two,
 
 .. math:: f'(q) = \sum_{m=1}^{4} \frac{(-1)^{m-1}}{8 \sin^2\frac{(2m-1)\pi}{8}}
     f\!\left(q + \frac{(2m-1)\pi}{4}\right) .

@@ -22,7 +22,7 @@ from robotid_sim.trajectory.reference import Excitation
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class SequenceResult:
-    """Excitations that complement each other, and how they came about."""
+    """Complementary excitations, and the course of their design."""
 
     trajectories: tuple[Excitation, ...]
     """As many as were asked for; fewer after Ctrl-C."""
@@ -48,7 +48,7 @@ class SharedDesign:
     nominal: Robot
     basis: BaseParameters
     plan: DesignPlan
-    """With a prior and a floor of the noise."""
+    """Plan with a prior and a noise floor."""
 
     def information(self, trajectories: Sequence[Excitation]) -> Prior:
         """Return the information of the prior and the logs of trajectories."""

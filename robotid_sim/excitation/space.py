@@ -1,4 +1,4 @@
-r"""What a family of excitations is: coordinates whose unit is what the limits allow.
+r"""Families of excitations: coordinates in units of the limits.
 
 A family is a record of options. On a robot it gives a space: a map from coordinates x, shape (d,),
 to trajectories, on which a search or a descent can work without knowing the family. At x = 0 the
@@ -55,7 +55,7 @@ class ExcitationGrid(Protocol):
     ) -> Float1D:
         """Return a gradient with respect to x, (d,), from that to the motion, each (N, n).
 
-        A linear map does not need to know where it is, so that `x` may be left out there.
+        A linear map does not depend on `x`, which may be omitted.
         """
 
     def jacobian(self, x: Float1D) -> tuple[Float, Float, Float]:
@@ -83,7 +83,7 @@ class ExcitationSpace(Protocol):
         """Return the coordinates of a trajectory of this space."""
 
     def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
-        """Return random coordinates that use `margin` of what the kinematic limits allow."""
+        """Return random coordinates that use `margin` of the kinematic limits."""
 
 
 @runtime_checkable
@@ -96,10 +96,10 @@ class LinearSpace(ExcitationSpace, Protocol):
 
 @runtime_checkable
 class NonlinearSpace(ExcitationSpace, Protocol):
-    """A space whose motion is not."""
+    """A space whose motion is not affine in the coordinates."""
 
     def limit_values(self, x: Float1D) -> Float1D:
-        """Return what must not exceed one; infinite where there is no motion with these x."""
+        """Compute the use of limits, which must not exceed one; infinite for an infeasible x."""
 
 
 @document_attributes
@@ -177,9 +177,9 @@ def random_in_limits(
 ) -> Float1D:
     """Return random coordinates of a linear space that use `margin` of the limits of every joint.
 
-    The shape is normally distributed and as large as it may be; the first coordinate of a joint
-    is its offset, which is uniform over the room that is left. Every block A_j, shape (R_j, d),
-    stands for ``|A_j x_j| <= 1``.
+    The shape is normally distributed and as large as it may be; the first coordinate of a joint is
+    its offset, which is uniform over the remaining range. Every block A_j, shape (R_j, d), stands
+    for ``|A_j x_j| <= 1``.
     """
     x = []
     for A in blocks:
@@ -213,7 +213,7 @@ class JointSpace(ABC):
         return np.asarray(block_diag(*self._joint_limits()))
 
     def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
-        """Return random coordinates that use `margin` of what the kinematic limits allow."""
+        """Return random coordinates that use `margin` of the kinematic limits."""
         return random_in_limits(self._joint_limits(), rng, margin)
 
     @abstractmethod

@@ -21,11 +21,11 @@ from robotid_sim.importing.units import SHARE_UNITS, UNITS, default_unit
 from robotid_sim.model.robot import Robot
 
 MAX_TURN_STEP = 0.02
-"""Turns that a joint makes between two samples, beside those that it made elsewhere in the log."""
+"""Largest step between two samples, in turns, that is not a wrapped position."""
 
 
 MAX_TURNS = 2
-"""Turns of the range of a counter of positions."""
+"""Largest range of a position counter [turns]."""
 
 
 class Channels(NamedTuple):
@@ -45,7 +45,7 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
 
     With motors that drive several joints, :math:`q = R^{-1} q_m + q_0` and :math:`\tau = R^T
     \tau_m`, as power is the same on both sides. Raises `OptionError` if a coupling has another
-    shape than the robot needs, is singular or stands beside gears.
+    shape than the robot needs, is singular or is combined with gear ratios.
     """
     position, torque = _transmission(mapping, robot)
     joints = [mapping.joints[name] for name in robot.joint_names]
@@ -57,7 +57,7 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
 
     direction = np.array([joint.sign for joint in joints], dtype=float)
     q, dq = column("position"), column("velocity")
-    assert q is not None  # a map without positions is no complete one
+    assert q is not None  # a map without positions is not a complete one
     measured, command, current = (column(name) for name in ("torque", "command", "current"))
     constants = [joint.torque_constant for joint in joints if joint.torque_constant is not None]
     scale = None
@@ -72,7 +72,7 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
     else:
         tau = (measured * side) @ torque.T
     if mapping.coupling is not None:
-        current = scale = None  # no joint has a constant of its own
+        current = scale = None  # no joint has a torque constant
     return Channels(
         q=(q * direction) @ position.T + offset,
         dq=None if dq is None else (dq * direction) @ position.T,
@@ -89,15 +89,15 @@ def _samples(recording: RawLog, mapping: ImportMap, robot: Robot, quantity: str)
     columns: list[Float1D] = []
     some = any(mapping.joints[name].torque is not None for name in robot.joint_names)
     for joint in robot.joints:
-        own = mapping.joints[joint.name]
-        name = getattr(own, quantity)
+        joint_map = mapping.joints[joint.name]
+        name = getattr(joint_map, quantity)
         if name is None and quantity == "torque" and some:
             columns.append(np.zeros(recording.samples))
             continue
         if name is None:
             return None
-        unit = getattr(own, f"{kind}_unit") or default_unit(kind, prismatic=joint.prismatic)
-        scale = UNITS[kind][unit] * (own.rated_torque or 1.0 if unit in SHARE_UNITS else 1.0)
+        unit = getattr(joint_map, f"{kind}_unit") or default_unit(kind, prismatic=joint.prismatic)
+        scale = UNITS[kind][unit] * (joint_map.rated_torque or 1.0 if unit in SHARE_UNITS else 1.0)
         column: Float1D = recording.columns[name] * scale
         absent = quantity == "torque" and np.isnan(column).all()
         columns.append(np.zeros(column.size) if absent else column)
@@ -107,9 +107,9 @@ def _samples(recording: RawLog, mapping: ImportMap, robot: Robot, quantity: str)
 def unwrap_positions(
     recording: RawLog, mapping: ImportMap, robot: Robot
 ) -> tuple[RawLog, list[str]]:
-    """Join positions that jump by a turn where their counter begins anew, and say which.
+    """Unwrap positions that jump by a turn where their counter restarts, and note which.
 
-    A jump is one only if what is left of it without the turn is an ordinary step.
+    A jump is one only if its remainder without the turn is an ordinary step.
     """
     columns, notes = dict(recording.columns), []
     for joint in (joint for joint in robot.joints if not joint.prismatic):
@@ -119,12 +119,12 @@ def unwrap_positions(
         rows = np.flatnonzero(np.isfinite(columns[entry.position]))
         steps = np.diff(columns[entry.position][rows])
         turns = np.rint(steps / turn)
-        left = np.abs(steps - turns * turn)
+        remainders = np.abs(steps - turns * turn)
         usual = np.abs(steps[turns == 0.0])
         jumps = (
             (turns != 0.0)
             & (np.abs(turns) <= MAX_TURNS)
-            & (left <= max(MAX_TURN_STEP * turn, usual.max(initial=0.0)))
+            & (remainders <= max(MAX_TURN_STEP * turn, usual.max(initial=0.0)))
         )
         if not jumps.any() or np.count_nonzero(jumps) < np.count_nonzero(turns):
             continue  # outliers, or a resolver of another range
@@ -158,7 +158,7 @@ def _transmission(mapping: ImportMap, robot: Robot) -> tuple[Float2D, Float2D]:
 def _square(matrix: MatrixRows, name: str, robot: Robot) -> Float2D:
     n = robot.dof
     if len(matrix) != n or any(len(row) != n for row in matrix):
-        raise OptionError(f"map: coupling.{name} needs {n} rows of {n} numbers, a row a motor")
+        raise OptionError(f"map: coupling.{name} needs {n} rows of {n} numbers, a row per motor")
     return np.array(matrix, dtype=float)
 
 
@@ -169,14 +169,14 @@ MAX_DEPTH = 100
 """Most levels of a formula; a sum has as many as terms."""
 
 MAX_EXPONENT = 10.0
-"""Size up to which powers are taken, of constants only."""
+"""Largest exponent, constants only."""
 
 FUNCTIONS: Mapping[str, np.ufunc] = {
     **{name: getattr(np, name) for name in ("sin", "cos", "tan", "arcsin", "arccos", "arctan")},
     **{name: getattr(np, name) for name in ("sinh", "cosh", "tanh", "exp", "log", "sqrt")},
     **{name: getattr(np, name) for name in ("abs", "sign", "arctan2", "minimum", "maximum")},
 }
-"""What a formula may call, by name."""
+"""Functions that a formula may call, by name."""
 
 OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -192,7 +192,7 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
     """Evaluate a formula of numbers, names with their values, ``+ - * / **`` and `FUNCTIONS`.
 
     NaN or infinite where the formula has no value; raises `ValueError`, which says why, if the text
-    is no such formula.
+    is not such a formula.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"it has {len(text)} characters, at most {MAX_LENGTH} are read")
@@ -203,7 +203,7 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
         raise ValueError(f"it cannot be parsed: {error}") from error
 
     def value_of(node: ast.expr, depth: int) -> Any:
-        """Evaluate a node; every kind that does not stand here is refused."""
+        """Evaluate a node; every other kind is refused."""
         if not depth:
             raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
         match node:
@@ -216,17 +216,21 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
             case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
                 power = value_of(exponent, depth - 1)
                 if np.ndim(power) or not abs(power) <= MAX_EXPONENT:
-                    raise ValueError(f"'{shown(node)}' has no exponent of at most {MAX_EXPONENT:g}")
+                    raise ValueError(
+                        f"'{source_text(node)}' has no exponent of at most {MAX_EXPONENT:g}"
+                    )
                 return value_of(base, depth - 1) ** power
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in OPERATORS:
                 return OPERATORS[type(sign)](value_of(left, depth - 1), value_of(right, depth - 1))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
                 if len(args) != FUNCTIONS[name].nin:
-                    raise ValueError(f"'{shown(node)}' needs {FUNCTIONS[name].nin} argument(s)")
+                    raise ValueError(
+                        f"'{source_text(node)}' needs {FUNCTIONS[name].nin} argument(s)"
+                    )
                 return FUNCTIONS[name](*(value_of(part, depth - 1) for part in args))
-        raise ValueError(f"'{shown(node)}' cannot be used")
+        raise ValueError(f"'{source_text(node)}' cannot be used")
 
-    def shown(node: ast.expr) -> str:
+    def source_text(node: ast.expr) -> str:
         return reprlib.repr(ast.get_source_segment(text, node) or text)[1:-1]
 
     with np.errstate(all="ignore"):
@@ -236,7 +240,7 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
 def add_spring_torques(
     samples: Channels, mapping: ImportMap, robot: Robot
 ) -> tuple[Channels, tuple[str, ...]]:
-    r"""Return samples with the torques of known springs added, and what is said of them.
+    r"""Add the torques of known springs to samples; return them with notes.
 
     The drive and the spring move a joint together, :math:`\tau_m + \tau_s(q)` is what bodies and
     friction take. Raises `OptionError` if an expression cannot be evaluated, or a table does not
@@ -262,20 +266,21 @@ def add_spring_torques(
     return samples._replace(
         tau=samples.tau + added,
         tau_cmd=None if samples.tau_cmd is None else samples.tau_cmd + added,
-        current=None,  # the drives alone no longer make the torque
+        current=None,  # the torque is no longer that of the drives alone
         torque_constant=None,
     ), tuple(notes)
 
 
 def _torque(spring: Spring, q: Float2D, joint: int, name: str) -> Float1D:
     if isinstance(spring, str):
-        known = {"q": q[:, joint], **{f"q{k}": column for k, column in enumerate(q.T, start=1)}}
+        variables = {"q": q[:, joint], **{f"q{k}": column for k, column in enumerate(q.T, start=1)}}
         what = f"map: the spring {reprlib.repr(spring)} of {name}"
         try:
-            torque = np.broadcast_to(evaluate_formula(spring, known), len(q))
+            torque = np.broadcast_to(evaluate_formula(spring, variables), len(q))
         except ValueError as error:
             raise OptionError(
-                f"{what} is no expression of {', '.join(known)}: {error}; write it with numbers, "
+                f"{what} is not an expression of {', '.join(variables)}: {error}; write it with "
+                f"numbers, "
                 f"+ - * / ** and {', '.join(FUNCTIONS)}, or give a table"
             ) from error
         if not np.isfinite(torque[np.isfinite(q).all(axis=1)]).all():

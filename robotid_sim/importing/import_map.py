@@ -1,4 +1,4 @@
-"""``map.toml``: which column of a foreign log is what, in which unit, on which side of the gear."""
+"""``map.toml``: quantity, unit and side of the gear of every column of a machine's log."""
 
 import json
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ Spring = str | tuple[tuple[float, float], ...]
 
 def _unit(quantity: str) -> AfterValidator:
     def check(unit: str) -> str:
-        known = unit if unit in UNITS[quantity] else unit_in(unit, quantity)
-        if known is None:
+        unit_name = unit if unit in UNITS[quantity] else unit_in(unit, quantity)
+        if unit_name is None:
             raise ValueError(f"unknown unit; known: {', '.join(UNITS[quantity])}")
-        return known
+        return unit_name
 
     return AfterValidator(check)
 
@@ -44,7 +44,7 @@ def _nonzero(value: float) -> float:
 
 
 class JointMap(ConfigSection):
-    """Columns of one joint, or of its motor, and how they become the joint's in SI units.
+    """Columns of one joint, or of its motor, and their conversion to SI units of the joint.
 
     With x a column in SI units: ``q = sign x / gear_ratio + offset``, ``dq = sign x / gear_ratio``,
     ``tau = torque_sign x gear_ratio``.
@@ -81,7 +81,7 @@ class JointMap(ConfigSection):
     torque_constant: float | None = Field(default=None, gt=0.0)
     """Torque per current, on the side of the gear where the columns are [N m/A]."""
     rated_torque: float | None = Field(default=None, gt=0.0)
-    """What 100 % of a torque in % or permille stands for [N m or N]."""
+    """Torque of 100 % for a torque in % or permille [N m or N]."""
     spring: Annotated[Spring, AfterValidator(_rows)] | None = None
     """Torque of a known spring or counterbalance on the joint [N m or N]: an expression of q, the
     position of the joint, and q1, q2, ... of all, or a table of positions and torques. It is added
@@ -98,7 +98,7 @@ class Coupling(ConfigSection):
 
 
 class ImportMap(ConfigSection):
-    """Content of a map.toml; what it leaves out is inferred from names and numbers."""
+    """Content of a map.toml; missing entries are inferred from names and numbers."""
 
     schema_: str = Field(default=schema_tag("import-map", SCHEMA_VERSION), alias="schema")
     """Kind and version of the file."""
@@ -109,7 +109,7 @@ class ImportMap(ConfigSection):
     time_unit: Annotated[str, _unit("time")] | None = None
     """s, ms, us or ns."""
     rate: float | None = Field(default=None, gt=0.0)
-    """Samples a second [Hz], where no column has the time."""
+    """Sample rate [Hz], where no column has the time."""
     windows: tuple[tuple[float, float], ...] = ()
     """Start and stop of the times to keep [s], as in the log that is written."""
     period: float | None = Field(default=None, gt=0.0)

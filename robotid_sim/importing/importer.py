@@ -28,45 +28,45 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
 MIN_SEGMENT_TIME = 2.5
-"""Least duration of a part between gaps that is a log of its own [s]: filters take their tails."""
+"""Shortest part between gaps that becomes a log [s], because filters need margins."""
 
 STEP_COUNT_TOLERANCE = 1e-6
 """Rounding of a count of steps."""
 
 MIN_LONG_STEP = 0.015
-"""Step from which torques keep their own times [s]; `bench/uneven_stamps.py` compares."""
+"""Smallest step at which torques keep their own times [s]; see `bench/uneven_stamps.py`."""
 
 MAX_SAMPLE = 1e9
-"""Size of a sample that no machine has, in SI units: a cell that was damaged."""
+"""Largest plausible sample in SI units; a larger one is a damaged cell."""
 
 CHANNEL_QUANTITIES = {
     **{"q": "position", "dq": "velocity", "tau": "torque"},
     **{"tau_cmd": "command", "current": "current"},
 }
-"""What a channel is called."""
+"""Quantity of every channel."""
 
 MIN_REPEATED_SHARE = 0.2
-"""Share of samples that repeat the position before them from which this is told."""
+"""Smallest share of repeated positions that is reported."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportedLog:
-    """A log, and how it came out of the files."""
+    """An imported log and its conversion."""
 
     log: Log
-    """What `robotid_sim` works with."""
+    """The imported log."""
     mapping: ImportMap
-    """The complete map: given, inferred, with units."""
+    """The complete map, with inferred columns and units."""
     reasons: Mapping[str, str]
     """By quantity, how its columns were matched."""
     notes: tuple[str, ...]
-    """What was read, concluded, dropped and resampled, one sentence each."""
+    """Notes on inferred units and names, dropped and resampled samples, one sentence each."""
     unused: tuple[str, ...]
     """Columns that are not in the log."""
 
     def content(self) -> dict[str, Any]:
-        """Return what was made of the columns as JSON values."""
+        """Return the import as JSON values."""
         log = self.log
         return {
             "samples": log.t.size,
@@ -129,7 +129,7 @@ def import_segments(
 ) -> list[ImportedLog]:
     """Read files of a machine as logs of a robot, one for each part between gaps.
 
-    Parts of less than `MIN_SEGMENT_TIME` are dropped, but for the longest. All have the same step.
+    Parts of less than `MIN_SEGMENT_TIME` are dropped, except the longest. All have the same step.
     Errors as of `import_log`.
 
     Parameters
@@ -157,7 +157,7 @@ def import_segments(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Source:
-    """Samples of some files, whole, in order and matched to joints."""
+    """Samples of some files, complete, in order and matched to joints."""
 
     files: tuple[Path, ...]
     robot: Robot
@@ -178,8 +178,8 @@ class _Source:
             matched = match(recording, robot, mapping)
             t, samples, more = _complete(recording, matched.mapping, robot)
         except (LogError, UnknownNameError) as error:
-            told = f" ({'; '.join(recording.notes)})" if recording.notes else ""
-            raise type(error)(f"{', '.join(map(str, files))}: {error}{told}") from error
+            appended = f" ({'; '.join(recording.notes)})" if recording.notes else ""
+            raise type(error)(f"{', '.join(map(str, files))}: {error}{appended}") from error
         notes = (*recording.notes, *matched.notes, *more)
         parts = tuple(segments(t, matched.mapping.windows))
         return cls(files, robot, recording, matched, t, samples, notes, parts)
@@ -204,19 +204,19 @@ class _Source:
             )
         return part
 
-    def make_logs(self, taken: Sequence[Segment]) -> list[ImportedLog]:
+    def make_logs(self, segments: Sequence[Segment]) -> list[ImportedLog]:
         """Return segments as logs of one step, each on a uniform grid."""
         mapping = self.matched.mapping
         # The step of the grid of the longest segment; None if all have one.
-        times, step, logs = [self.t[part.start : part.stop] for part in taken], None, []
+        times, step, logs = [self.t[part.start : part.stop] for part in segments], None, []
         if any(not_uniform_after(each) is not None for each in times):
             grid = uniform_grid(max(times, key=np.ptp))
             step = float(grid[-1] - grid[0]) / (grid.size - 1)
-        for part in taken:
+        for part in segments:
             log, more = _log(self, part, step)
-            if len(taken) > 1:
-                log = replace(log, period=None)  # a part is no whole motion that repeats
-            notes = (*self.notes, *_describe_parts(self.parts, taken, self.t), *more)
+            if len(segments) > 1:
+                log = replace(log, period=None)  # a part is not a whole motion that repeats
+            notes = (*self.notes, *_describe_parts(self.parts, segments, self.t), *more)
             provenance = {"imported": [file.name for file in self.files], "notes": list(notes)}
             logs.append(
                 ImportedLog(
@@ -233,9 +233,9 @@ class _Source:
 def _complete(
     recording: RawLog, mapping: ImportMap, robot: Robot
 ) -> tuple[Float1D, Channels, list[str]]:
-    """Return times and channels of the samples that have all numbers and a time of their own."""
+    """Return times and channels of the samples without missing numbers or repeated times."""
     t = seconds(recording, mapping)
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told or dropped below
+    with np.errstate(over="ignore", invalid="ignore"):  # overflows are reported or dropped below
         joined, turns = unwrap_positions(recording, mapping, robot)
         samples, springs = add_spring_torques(channels(joined, mapping, robot), mapping, robot)
     for name, array in samples._asdict().items():
@@ -280,22 +280,25 @@ def _select_rows(samples: Channels, rows: Any) -> Channels:
     return Channels(*arrays)
 
 
-def _describe_parts(parts: Sequence[Segment], taken: Sequence[Segment], t: Float1D) -> list[str]:
+def _describe_parts(parts: Sequence[Segment], chosen: Sequence[Segment], t: Float1D) -> list[str]:
     if len(parts) == 1:
         return []
     texts = {p: f"{k} ({p.text(t)})" for k, p in enumerate(parts, start=1)}
 
-    def listed(some: Sequence[Segment]) -> str:
+    def list_segments(some: Sequence[Segment]) -> str:
         return ", ".join(texts[p] for p in some[:5]) + (", ..." if len(some) > 5 else "")
 
-    others = [p for p in parts if p not in taken]
-    verb = "is" if len(taken) == 1 else "are"
-    dropped = f", dropped: {listed(others)}" if others else ""
-    return [f"gaps or windows leave {len(parts)} segments; {listed(taken)} {verb} taken{dropped}"]
+    others = [p for p in parts if p not in chosen]
+    verb = "is" if len(chosen) == 1 else "are"
+    dropped = f", dropped: {list_segments(others)}" if others else ""
+    return [
+        f"gaps or windows leave {len(parts)} segments; {list_segments(chosen)} {verb} "
+        f"taken{dropped}"
+    ]
 
 
 def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[str]]:
-    """Return the log of one segment, on a uniform grid, and what was done for that."""
+    """Return the log of one segment on a uniform grid, and notes on resampling."""
     rows = slice(part.start, part.stop)
     t, here = source.t[rows], _select_rows(source.samples, rows)
     mapping, recording, robot = source.matched.mapping, source.recording, source.robot
@@ -343,8 +346,8 @@ def _resample(
 ) -> tuple[Float1D, Float1D | None, Channels]:
     """Return a uniform grid, times of torques, and samples: positions by cubic splines.
 
-    A torque jumps where friction does. In long steps no line between its samples will do: the next
-    one is taken with its own time, where the motion is evaluated later. In short ones lines cost
+    A torque jumps with friction, so that it is not interpolated over long steps: the nearest sample
+    is taken with its own time, at which the motion is evaluated later. In short ones lines cost
     less than the noise of accelerations at uneven times.
     """
     intervals = (t[-1] - t[0]) / step
@@ -352,20 +355,20 @@ def _resample(
     end = t[-1] if abs(intervals - whole) < STEP_COUNT_TOLERANCE else t[0] + whole * step
     grid = np.linspace(t[0], end, whole + 1)
 
-    own = nearest_times(grid, t) if step > MIN_LONG_STEP else None
-    times = grid if own is None else own
+    stamps = nearest_times(grid, t) if step > MIN_LONG_STEP else None
+    times = grid if stamps is None else stamps
 
-    def taken(x: Float2D | None) -> Float2D | None:
+    def resample(x: Float2D | None) -> Float2D | None:
         return None if x is None else linear_at(times, t, x)
 
     return (
         grid,
-        own,
+        stamps,
         samples._replace(
             q=smooth_at(grid, t, samples.q),
             dq=None if samples.dq is None else smooth_at(grid, t, samples.dq),
             tau=linear_at(times, t, samples.tau),
-            tau_cmd=taken(samples.tau_cmd),
-            current=taken(samples.current),
+            tau_cmd=resample(samples.tau_cmd),
+            current=resample(samples.current),
         ),
     )

@@ -1,4 +1,4 @@
-"""Joints of a robot's tree that its chain holds locked, and that a log may have."""
+"""Joints of a robot's tree that are locked in its chain but may be in a log."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ from robotid_sim.model.chain import ends_that_hold, mass_behind, path_to
 from robotid_sim.model.robot import Robot
 
 MAX_REST_MOTION = 0.02
-"""Way of a joint up to which it is at rest [rad or m]."""
+"""Largest motion of a joint at rest [rad or m]."""
 
 MAX_MASS_SHARE = 0.1
-"""Mass behind a joint, of that of the arm, up to which its motion is told only."""
+"""Largest share of the arm's mass behind a joint whose motion is only reported."""
 
 
 def joints_of_tree(robot: Robot) -> tuple[str, ...]:
@@ -25,8 +25,8 @@ def joints_of_tree(robot: Robot) -> tuple[str, ...]:
 def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
     """Raise `LogError` if joints that the robot holds locked move in a recording.
 
-    A joint that follows one that moves, moves too. Those that carry little, such as fingers, are
-    told instead.
+    Mimic joints move with the joint that they follow. Joints that carry little, such as fingers,
+    are only reported.
     """
     document = robot.document
     ways: dict[str, float] = {}
@@ -54,8 +54,7 @@ def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
     if followers:
         raise LogError(
             f"{', '.join(followers)} of '{robot.name}' follow other joints (mimic) and move in the "
-            "log; what they move cannot be identified with the chain: log them at rest, or give a "
-            "model without them"
+            "log; log them at rest, or give a model without them"
         )
     remedy = ends_that_hold(document, [*robot.joint_names, *moving])
     remedy = remedy or ends_that_hold(document, [*robot.joint_names, *heavy])

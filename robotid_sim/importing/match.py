@@ -1,6 +1,6 @@
-"""Which columns of a recording are time, position, velocity, torque and current of which joint.
+"""Matching columns to time, and to positions, velocities, torques and currents of joints.
 
-The units of matched columns: by the map, by name, or by what the numbers can be.
+Units of matched columns: from the map, the name, or the plausible range of numbers.
 """
 
 from collections import defaultdict
@@ -30,72 +30,77 @@ from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 
 NAME_REASON = "by joint name"
-"""Why columns are those of the joints that their names contain."""
+"""Reason for columns that are matched by joint name."""
 
 MAP_REASON = "by the map"
 
 MAX_RANK = 10
-"""Rank of a time whose name does not say so."""
+"""Rank of a time column that is not named as such."""
 
 MAX_STEP = 0.5
-"""Longest step between samples that is believed [s]; a longer one is in ms, us or ns."""
+"""Longest plausible step between samples [s]; a longer one is in ms, us or ns."""
 
 _POSITION_STEMS = frozenset(
     {(), ("a",), ("j",), ("axis",), ("joint",), ("joints",), ("achse",), ("关节",)}
 )
-"""Stems of columns that are positions where no other name says so."""
+"""Stems of columns that are positions if no other name is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A complete map of a recording, and how it came about."""
+    """A complete map of a recording, and the reasons for it."""
 
     mapping: ImportMap
     """Every column that is used, with its unit."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """By quantity, how its columns were matched."""
     notes: tuple[str, ...] = ()
-    """What was concluded from numbers."""
+    """Conclusions from numbers."""
 
 
-def match(recording: RawLog, robot: Robot, given: ImportMap | None = None) -> Match:
-    """Return the map of a recording to a robot; what `given` says is not inferred.
+def match(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) -> Match:
+    """Return the map of a recording to a robot; entries of `import_map` are not inferred.
 
     Raises `UnknownNameError` if the map names a joint that the robot or a column that the recording
     does not have, `LogError` if there is no time, or a joint has no position, or neither torque nor
     current.
     """
-    given, quantities, by_profile = complete_by_profile(recording, robot, given or ImportMap())
-    for joint in given.joints:
+    import_map, quantities, by_profile = complete_by_profile(
+        recording, robot, import_map or ImportMap()
+    )
+    for joint in import_map.joints:
         if joint not in robot.joint_names:
             what = f"joint in the map of '{robot.name}'"
             raise UnknownNameError.from_names(what, joint, robot.joint_names)
-    for column in [given.time, *(getattr(j, q) for j in given.joints.values() for q in QUANTITIES)]:
+    for column in [
+        import_map.time,
+        *(getattr(j, q) for j in import_map.joints.values() for q in QUANTITIES),
+    ]:
         if column is not None and column not in recording.columns:
             raise UnknownNameError.from_names("column in the map", column, recording.columns)
     others = require_at_rest(recording, robot)
-    chosen, reasons = _choose_columns(recording, robot, given, quantities)
+    chosen, reasons = _choose_columns(recording, robot, import_map, quantities)
     for quantity, columns in chosen.items():
-        by_map = [joint for joint in columns if _mapped_column(given, joint, quantity)]
+        by_map = [joint for joint in columns if _find_mapped_column(import_map, joint, quantity)]
         missing = [joint for joint in robot.joint_names if joint not in columns]
-        partly = quantity == "torque" and given.coupling is None
+        partly = quantity == "torque" and import_map.coupling is None
         if by_map and missing and not partly:
             raise LogError(
                 f"the map has no {quantity} column for {', '.join(missing)}, and no name of a "
                 f"column tells it; columns: {', '.join(recording.columns)}"
             )
-    _require_channels(chosen, given, recording, robot)
-    time, unit, note = _time(recording, given)
-    timed = given.model_copy(update={"time": time, "time_unit": unit})
+    _require_channels(chosen, import_map, recording, robot)
+    time, unit, note = _time(recording, import_map)
+    timed = import_map.model_copy(update={"time": time, "time_unit": unit})
     units, more = choose_units(chosen, recording, robot, timed)
     joints = {}
     for name in robot.joint_names:
         columns_of = {q: columns[name].name for q, columns in chosen.items() if name in columns}
-        own = given.joints.get(name, JointMap())
-        joints[name] = own.model_copy(update={**columns_of, **units[name]})
+        joint_map = import_map.joints.get(name, JointMap())
+        joints[name] = joint_map.model_copy(update={**columns_of, **units[name]})
     update: dict[str, Any] = {"joints": joints}
     keys = ("period", "torque_time_offset")
-    update |= {k: recording.attributes.get(k) for k in keys if getattr(given, k) is None}
+    update |= {k: recording.attributes.get(k) for k in keys if getattr(import_map, k) is None}
     return Match(
         timed.model_copy(update=update),
         reasons,
@@ -103,26 +108,26 @@ def match(recording: RawLog, robot: Robot, given: ImportMap | None = None) -> Ma
     )
 
 
-def draft(recording: RawLog, robot: Robot, given: ImportMap | None = None) -> ImportMap:
-    """Return what `match` has for every joint, without requiring that it is all that a log needs.
+def draft(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) -> ImportMap:
+    """Return the matched columns of every joint, complete or not.
 
-    Every joint has a section with its columns, as far as names tell them.
+    Every joint has a section with its columns, as far as names identify them.
     """
-    given = given or ImportMap()
-    chosen, _ = _choose_columns(recording, robot, given)
+    import_map = import_map or ImportMap()
+    chosen, _ = _choose_columns(recording, robot, import_map)
     joints = {
-        name: given.joints.get(name, JointMap()).model_copy(
+        name: import_map.joints.get(name, JointMap()).model_copy(
             update={q: columns[name].name for q, columns in chosen.items() if name in columns}
         )
         for name in robot.joint_names
     }
-    return given.model_copy(update={"joints": joints})
+    return import_map.model_copy(update={"joints": joints})
 
 
 def _choose_columns(
-    recording: RawLog, robot: Robot, given: ImportMap, quantities: Sequence[str] = QUANTITIES
+    recording: RawLog, robot: Robot, import_map: ImportMap, quantities: Sequence[str] = QUANTITIES
 ) -> tuple[dict[str, dict[str, ColumnName]], dict[str, str]]:
-    """Return the columns of every quantity that has some, by joint, and why these."""
+    """Return the columns of every quantity by joint, and the reasons."""
     names = [
         name
         for name in (parse_column(name, joints_of_tree(robot)) for name in recording.columns)
@@ -130,36 +135,38 @@ def _choose_columns(
     ]
     chosen: dict[str, dict[str, ColumnName]] = {}
     reasons: dict[str, str] = {}
-    by_currents = any(j.current and j.torque_constant for j in given.joints.values())
+    by_currents = any(j.current and j.torque_constant for j in import_map.joints.values())
     for quantity in quantities:
-        by_map = {joint: _mapped_column(given, joint, quantity) for joint in given.joints}
+        by_map = {
+            joint: _find_mapped_column(import_map, joint, quantity) for joint in import_map.joints
+        }
         if quantity == "torque" and by_currents and not any(by_map.values()):
-            continue  # what looks like a torque may be in amperes
-        known = {j: parse_column(name, robot.joint_names) for j, name in by_map.items() if name}
-        columns, reason = ({}, "") if len(known) == robot.dof else _columns(names, quantity, robot)
-        if columns or known:
-            chosen[quantity] = columns | known
-            mapped = f"{', '.join(known)} {MAP_REASON}" if known else ""
+            continue  # a torque column may be in amperes
+        named = {j: parse_column(name, robot.joint_names) for j, name in by_map.items() if name}
+        columns, reason = ({}, "") if len(named) == robot.dof else _columns(names, quantity, robot)
+        if columns or named:
+            chosen[quantity] = columns | named
+            mapped = f"{', '.join(named)} {MAP_REASON}" if named else ""
             both = "; ".join(filter(None, (reason, mapped)))
-            reasons[quantity] = MAP_REASON if len(known) == robot.dof else both
+            reasons[quantity] = MAP_REASON if len(named) == robot.dof else both
     return chosen, reasons
 
 
-def _mapped_column(given: ImportMap, joint: str, quantity: str) -> str | None:
+def _find_mapped_column(import_map: ImportMap, joint: str, quantity: str) -> str | None:
     """Return the column that a map names, if any."""
-    column: str | None = getattr(given.joints.get(joint, JointMap()), quantity)
+    column: str | None = getattr(import_map.joints.get(joint, JointMap()), quantity)
     return column
 
 
 def _columns(
     names: Sequence[ColumnName], quantity: str, robot: Robot
 ) -> tuple[dict[str, ColumnName], str]:
-    """Return the columns of a quantity by joint, and why these; empty if there are none."""
+    """Return the columns of a quantity by joint, and the reason; empty if there are none."""
     stems: dict[tuple[str, ...], list[ColumnName]] = defaultdict(list)
     prismatic = {joint.name for joint in robot.joints if joint.prismatic}
     for name in names:
         if name.quantity == quantity and (name.joint is not None or name.number is not None):
-            # The torque of a prismatic joint is a force, whose column may be called so.
+            # The torque of a prismatic joint is a force, and its column may be named so.
             is_force = name.joint in prismatic or (bool(prismatic) and name.number is not None)
             is_force = is_force and quantity == "torque"
             words = ("torque" if is_force and w == "force" else w for w in name.stem)
@@ -190,17 +197,17 @@ def _columns(
 
 def _require_channels(
     chosen: Mapping[str, Mapping[str, ColumnName]],
-    given: ImportMap,
+    import_map: ImportMap,
     recording: RawLog,
     robot: Robot,
 ) -> None:
-    constants = [name for name, j in given.joints.items() if j.torque_constant is not None]
+    constants = [name for name, j in import_map.joints.items() if j.torque_constant is not None]
     has_constants = len(constants) == robot.dof
     without = [name for name in robot.joint_names if name not in constants]
     if constants and without:
         raise LogError(f"the map has no torque_constant for {', '.join(without)}; give all or none")
     if "position" not in chosen:
-        raise _missing_error("position", recording, robot)
+        raise _make_missing_error("position", recording, robot)
     if "torque" in chosen or ("current" in chosen and has_constants):
         return
     if "current" in chosen:
@@ -208,17 +215,17 @@ def _require_channels(
             "there are motor currents but no torques: give torque_constant [N m/A] for every joint "
             "in a map, or the torque columns"
         )
-    raise _missing_error("torque", recording, robot)
+    raise _make_missing_error("torque", recording, robot)
 
 
-def _missing_error(quantity: str, recording: RawLog, robot: Robot) -> LogError:
-    """Return the error for a quantity whose columns are not found, or are too many or too few."""
-    found = [
+def _make_missing_error(quantity: str, recording: RawLog, robot: Robot) -> LogError:
+    """Return the error for a quantity with missing, too many or too few columns."""
+    columns = [
         name
         for name in recording.columns
         if parse_column(name, robot.joint_names).quantity == quantity
     ]
-    others = f" (found: {', '.join(found)})" if found else ""
+    others = f" (found: {', '.join(columns)})" if columns else ""
     return LogError(
         f"no columns are the {quantity}s of the joints {', '.join(robot.joint_names)}{others}; "
         f'name them in a map, as [joints."{robot.joint_names[0]}"] {quantity} = "..."; columns: '
@@ -226,23 +233,23 @@ def _missing_error(quantity: str, recording: RawLog, robot: Robot) -> LogError:
     )
 
 
-def _time(recording: RawLog, given: ImportMap) -> tuple[str | None, str | None, str]:
-    """Return column and unit of the time, and a note on how the unit is known."""
-    if given.rate is not None:
-        if given.time is not None:
+def _time(recording: RawLog, import_map: ImportMap) -> tuple[str | None, str | None, str]:
+    """Return column and unit of the time, and a note on the source of the unit."""
+    if import_map.rate is not None:
+        if import_map.time is not None:
             raise LogError("the map has a time column and a rate; leave one of them out")
-        return None, None, f"time: from the rate of the map, {given.rate:g} Hz"
+        return None, None, f"time: from the rate of the map, {import_map.rate:g} Hz"
     ranks = {name: time_rank(name) for name in recording.columns}
     ranks |= {name: ((ranks[name] or (MAX_RANK,))[0], "s") for name in recording.clocks}
     named = {name: rank for name, rank in ranks.items() if rank is not None}
-    name = given.time or min(named, key=lambda n: named[n][0], default=None)
+    name = import_map.time or min(named, key=lambda n: named[n][0], default=None)
     if name is None:
         raise LogError(
             'no column is the time; name it in a map as time = "...", or give rate = ... [Hz]; '
             f"columns: {', '.join(recording.columns)}"
         )
     rank = ranks[name]
-    unit = given.time_unit or (rank[1] if rank else None)
+    unit = import_map.time_unit or (rank[1] if rank else None)
     if unit is not None:
         return name, unit, f"time: column '{name}' [{unit}]"
     steps = np.diff(recording.columns[name])
@@ -262,16 +269,16 @@ def list_unused_columns(recording: RawLog, mapping: ImportMap) -> tuple[str, ...
 
 
 SUSPECT_POSITION_RATIO = 1.2
-"""Largest position over the joint's limit from which this is told."""
+"""Smallest ratio of position to joint limit that is reported."""
 
 MAX_LIMIT_RATIO = 3.0
-"""The same from which another unit is supposed; a joint without end may turn a few times."""
+"""Smallest ratio at which another unit is assumed; a continuous joint may turn a few times."""
 
 MAX_CONVERTED_RATIO = 1.1
-"""Largest position over the joint's limit that another unit may leave."""
+"""Largest ratio of position to joint limit after conversion from another unit."""
 
 MAX_VELOCITY_RATIO = 10.0
-"""Velocity over change of position from which velocities are in degrees."""
+"""Smallest ratio of velocity to change of position for velocities in degrees."""
 
 MatchedColumns = Mapping[str, Mapping[str, ColumnName]]
 """Names of columns by quantity and joint."""
@@ -280,10 +287,10 @@ MatchedColumns = Mapping[str, Mapping[str, ColumnName]]
 def choose_units(
     columns: MatchedColumns, recording: RawLog, robot: Robot, mapping: ImportMap
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
-    """Return the unit of every quantity of every joint, and what was concluded from numbers.
+    """Return the unit of every quantity of every joint, and notes on units inferred from numbers.
 
-    Units are by joint and key of a `JointMap`; there is a sentence for every unit that no name
-    told. The limits of the robot tell radians from degrees, the map has the column of the time, and
+    Units are by joint and key of a `JointMap`; there is a note for every unit that no name states.
+    The limits of the robot tell radians from degrees, the map has the column of the time, and
     units that are given. Raises `LogError` if a unit of length is that of a revolute joint, or the
     other way round.
     """
@@ -294,9 +301,9 @@ def choose_units(
         key = f"{kind}_unit"
         silent = []
         for joint in (joint for joint in robot.joints if joint.name in names):
-            own = mapping.joints.get(joint.name, JointMap())
+            joint_map = mapping.joints.get(joint.name, JointMap())
             column = names[joint.name]
-            unit = getattr(own, key) or column.unit
+            unit = getattr(joint_map, key) or column.unit
             if unit is None and column.unknown_unit is None:
                 silent.append(joint)
                 unit = default_unit(kind, prismatic=joint.prismatic)
@@ -305,7 +312,7 @@ def choose_units(
                     f"column '{column.name}' of {joint.name}: '{unit or column.unknown_unit}' is "
                     f"no known unit of a {kind}; give {key} in a map: {', '.join(UNITS[kind])}"
                 )
-            if unit in SHARE_UNITS and own.rated_torque is None:
+            if unit in SHARE_UNITS and joint_map.rated_torque is None:
                 raise LogError(
                     f"column '{column.name}' is a share of a rated torque [{unit}]; give "
                     "rated_torque [N m] of every such joint in a map"
@@ -317,7 +324,8 @@ def choose_units(
             ):
                 shape = "prismatic" if joint.prismatic else "revolute"
                 raise LogError(
-                    f"joint '{joint.name}' is {shape}, and '{unit}' is no unit of its {quantity}; "
+                    f"joint '{joint.name}' is {shape}, and '{unit}' is not a unit of its "
+                    f"{quantity}; "
                     "give the right one in a map"
                 )
             units[joint.name].setdefault(key, unit)
@@ -340,7 +348,7 @@ def _unit_by_limits(
 ) -> tuple[str, str]:
     """Return the unit of positions whose names have none, by the limits, and a note.
 
-    One unit for all: a wrist that hardly moves would pass for radians.
+    One unit for all joints, because a wrist that hardly moves would appear to be in radians.
     """
     prismatic = any(joint.prismatic for joint in joints)
     usual, smaller = ("m", "mm") if prismatic else ("rad", "deg")
@@ -353,19 +361,19 @@ def _unit_by_limits(
     worst = max(reach, key=reach.__getitem__, default="")
     if not reach or reach[worst] <= SUSPECT_POSITION_RATIO:
         return usual, ""
-    said = f"positions of {worst} reach {reach[worst]:.3g} times its limit in {usual}"
+    reason = f"positions of {worst} reach {reach[worst]:.3g} times its limit in {usual}"
     if mapping.joints.get(worst, JointMap()).gear_ratio == 1.0:
         advice = "if they are the motor's, give gear_ratio in a map"
     else:
-        said, advice = f"{said}, behind its gear", "position_unit in the map tells another unit"
+        reason, advice = f"{reason}, behind its gear", "position_unit in the map tells another unit"
     of_motors = not mapping.has_gears and any("motor" in names[j.name].stem for j in joints)
     fits = (
         reach[worst] > MAX_LIMIT_RATIO
         and reach[worst] * UNITS["position"][smaller] <= MAX_CONVERTED_RATIO
     )
     if fits and not of_motors:
-        return smaller, f"{said}: taken as {smaller}; {advice}"
-    return usual, f"WARNING: {said}; {advice}"
+        return smaller, f"{reason}: taken as {smaller}; {advice}"
+    return usual, f"WARNING: {reason}; {advice}"
 
 
 def _are_degrees(

@@ -1,4 +1,4 @@
-"""How logs of vendors are called: patterns of columns, units, what their torques are.
+"""Profiles of vendors' logs: patterns of columns, units, torque constants.
 
 A profile is a TOML file beside this module. It is chosen by the names of the columns; what a map
 says is stronger.
@@ -23,7 +23,7 @@ from robotid_sim.section import percent
 PROFILE_FOLDER = Path(__file__).with_name("profiles")
 
 NO_PROFILE = "none"
-"""What a map says to leave all to the names of columns."""
+"""Name of a map without a profile."""
 
 
 class PublishedConstants(ConfigSection):
@@ -36,7 +36,7 @@ class PublishedConstants(ConfigSection):
     std: float
     """Relative standard deviation."""
     source: str
-    """Where they are printed."""
+    """Publication."""
 
 
 class Profile(ConfigSection):
@@ -55,7 +55,7 @@ class Profile(ConfigSection):
     units: dict[str, str] = Field(default_factory=dict)
     """By quantity."""
     notes: tuple[str, ...] = ()
-    """What the log has and is not used, one sentence each."""
+    """Unused contents of the log, one sentence each."""
     torque_constants: tuple[PublishedConstants, ...] = ()
     """Of robots of the vendor; the first that fits is taken."""
 
@@ -78,27 +78,31 @@ def profiles() -> dict[str, Profile]:
 
 
 def complete_by_profile(
-    recording: RawLog, robot: Robot, given: ImportMap
+    recording: RawLog, robot: Robot, import_map: ImportMap
 ) -> tuple[ImportMap, tuple[str, ...], list[str]]:
     """Complete a map by the profile that it names, or that the columns fit.
 
-    Gives the quantities that may be looked for beside the map, and what is said of the profile.
+    Returns the map, the quantities to match in addition, and notes on the profile.
     """
     by_key = profiles()
-    if given.profile not in (None, NO_PROFILE, *by_key):
-        raise UnknownNameError.from_names("profile", str(given.profile), [NO_PROFILE, *by_key])
+    if import_map.profile not in (None, NO_PROFILE, *by_key):
+        raise UnknownNameError.from_names("profile", str(import_map.profile), [NO_PROFILE, *by_key])
     kinds = {parse_column(name, robot.joint_names).quantity for name in recording.columns}
     for key, profile in by_key.items():
         columns = profile.columns_of(recording, robot.dof)
         by_current = "torque" not in columns
         fits = "position" in columns and ("current" in columns or not by_current)
-        if given.profile is None and by_current and "torque" in kinds:
+        if import_map.profile is None and by_current and "torque" in kinds:
             fits = False  # measured torques are better than currents
-        if fits and given.profile in (None, key):
-            update, notes = _complete_map(profile, columns, recording, robot, given)
+        if fits and import_map.profile in (None, key):
+            update, notes = _complete_map(profile, columns, recording, robot, import_map)
             head = f"profile {profile.name} ({key}); profile = 'none' in a map leaves it out"
-            return given.model_copy(update=update), tuple(columns), [head, *profile.notes, *notes]
-    return given, QUANTITIES, []
+            return (
+                import_map.model_copy(update=update),
+                tuple(columns),
+                [head, *profile.notes, *notes],
+            )
+    return import_map, QUANTITIES, []
 
 
 def _complete_map(
@@ -106,22 +110,26 @@ def _complete_map(
     columns: dict[str, list[str]],
     recording: RawLog,
     robot: Robot,
-    given: ImportMap,
+    import_map: ImportMap,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Give what a profile adds to a map, and what is said of its torque constants."""
+    """Return the entries that a profile adds to a map, and notes on its torque constants."""
     fitting = [c for c in profile.torque_constants if c.robot in robot.name.lower()]
-    stated = any(joint.torque_constant or joint.torque for joint in given.joints.values())
+    stated = any(joint.torque_constant or joint.torque for joint in import_map.joints.values())
     constants = None if "torque" in columns or stated or not fitting else fitting[0]
     joints = {}
     for j, name in enumerate(robot.joint_names):
         values: dict[str, Any] = {q: names[j] for q, names in columns.items()}
         values |= {f"{q}_unit": unit for q, unit in profile.units.items() if q in columns}
         values |= {} if constants is None else {"torque_constant": constants.values[j]}
-        stated_keys = given.joints.get(name, JointMap()).model_dump(exclude_unset=True)
+        stated_keys = import_map.joints.get(name, JointMap()).model_dump(exclude_unset=True)
         joints[name] = JointMap.model_validate(values | stated_keys)
     times = [name for name in recording.columns if re.fullmatch(profile.time, name)]
-    time = given.time or (times[0] if times and given.rate is None else None)
-    update = {"joints": joints, "time": time, "time_unit": given.time_unit or profile.time_unit}
+    time = import_map.time or (times[0] if times and import_map.rate is None else None)
+    update = {
+        "joints": joints,
+        "time": time,
+        "time_unit": import_map.time_unit or profile.time_unit,
+    }
     if constants is None:
         return update, []
     shown = " ".join(f"{value:g}" for value in constants.values)

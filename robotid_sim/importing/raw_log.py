@@ -1,6 +1,6 @@
-"""What a foreign file holds before anyone knows what its columns mean, and when its samples were.
+"""Columns of a machine's file before they are matched, and the times of its samples.
 
-Names and numbers; times in seconds, in order, where they stop, and on a uniform grid without
+Names and numbers; times in seconds, in order, cut at gaps, and on a uniform grid without
 extrapolation.
 """
 
@@ -23,7 +23,7 @@ from robotid_sim.importing.units import UNITS, unit_in, words_of
 from robotid_sim.representation import public_value
 
 MAX_EXACT_INTEGER = 2**53
-"""Largest integer up to which a float has them all."""
+"""Largest integer below which a float represents all."""
 
 
 @public_value
@@ -34,11 +34,11 @@ class RawLog:
     columns: Mapping[str, Float1D]
     """Samples by the name that the file gives them, each of shape (N,)."""
     notes: tuple[str, ...] = ()
-    """What the reader did beside reading, one sentence each."""
+    """Notes of the reader, one sentence each."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Fields of `Log` that the file states."""
     clocks: tuple[str, ...] = ()
-    """Columns that are times in seconds, whatever they are called."""
+    """Columns that are times in seconds, whatever their name."""
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -55,10 +55,10 @@ class RawLog:
 
 
 def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> RawLog:
-    """Return the arrays of one length as columns; those of another one are left out.
+    """Return the arrays of one length as columns; those of another one are omitted.
 
     An array (N, k) or (k, N) gives the columns ``name.1`` to ``name.k``. N is the length that most
-    columns have. Arrays that hold no real numbers are passed over.
+    columns have. Arrays without real numbers are ignored.
     """
     flat = {name: np.squeeze(a) for name, a in arrays.items() if a.dtype.kind in "biuf"}
     flat = {name: a for name, a in flat.items() if a.ndim in (1, 2) and a.size > 1}
@@ -78,22 +78,23 @@ def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> RawLog:
         else:
             tall = array if array.shape[0] == length else array.T
             columns |= {f"{name}.{k + 1}": _floats(tall[:, k]) for k in range(tall.shape[1])}
-    notes = (f"arrays without {length} samples are left out: {', '.join(others)}",)
+    notes = (f"arrays without {length} samples are omitted: {', '.join(others)}",)
     return RawLog(columns, notes if others else ())
 
 
 def join_recordings(recordings: Sequence[RawLog], paths: Iterable[Path]) -> RawLog:
     """Return the columns of several files as one recording.
 
-    A name that files share is kept once if its samples are the same; otherwise it is put behind the
-    stem of its file. Raises `FileFormatError` if the files differ in length.
+    A name in several files is kept once if its samples are the same; otherwise it follows the stem
+    of its file. Raises `FileFormatError` if the files differ in length.
     """
     stems = [path.name.partition(".")[0] for path in paths]
     sizes = {stem: r.samples for stem, r in zip(stems, recordings, strict=True)}
     if len(set(sizes.values())) > 1:
         text = ", ".join(f"{stem} {size}" for stem, size in sizes.items())
         raise FileFormatError(
-            f"the files are no columns of one log: their samples are {text}; import them apart"
+            f"the files are not columns of one log: their samples are {text}; import them "
+            f"separately"
         )
     columns: dict[str, Float1D] = {}
     for stem, recording in zip(stems, recordings, strict=True):
@@ -113,7 +114,7 @@ def join_recordings(recordings: Sequence[RawLog], paths: Iterable[Path]) -> RawL
 
 
 def join_stamps(recording: RawLog) -> RawLog:
-    """Join stamps in two columns, whole seconds and what is beyond them, such as ROS has."""
+    """Join stamps in two columns, seconds and fractions, as in ROS."""
     names = {name: words_of(name) for name in recording.columns}
     for name, words in names.items():
         seconds = recording.columns[name]
@@ -130,11 +131,11 @@ def join_stamps(recording: RawLog) -> RawLog:
                 first = float(np.nanmin(seconds))  # before the sum, which would round
                 stamps = (seconds - first) + fraction * UNITS["time"][unit]
                 stamps = stamps - np.nanmin(stamps) if first > MIN_CLOCK_TIME else stamps + first
-                left = {k: c for k, c in recording.columns.items() if k not in (name, beyond)}
+                remaining = {k: c for k, c in recording.columns.items() if k not in (name, beyond)}
                 note = f"time: '{name}' and '{beyond}' are one stamp, of {first:.0f} s at first"
                 return replace(
                     recording,
-                    columns={stem: stamps, **left},
+                    columns={stem: stamps, **remaining},
                     notes=(*recording.notes, note),
                     clocks=(stem, *recording.clocks),
                 )
@@ -156,19 +157,19 @@ def _floats(array: NDArray[Any]) -> Float1D:
 
 
 MIN_CLOCK_TIME = 1e6
-"""First stamp from which time is that of a clock and not of the log [s]."""
+"""Smallest first stamp of a time that counts from an epoch [s]."""
 
 MAX_GAP_STEPS = 5.0
-"""Steps without a sample that split a log, in usual steps."""
+"""Smallest gap that splits a log, in usual steps."""
 
 MAX_BRIDGED_GAP = 0.05
-"""Time without a sample that splits no log, however many steps it is [s]."""
+"""Largest gap that never splits a log [s]."""
 
 STAMP_TOLERANCE = 0.1
 """Difference of stamps that are the same in two files, in usual steps."""
 
 MIN_STEP_RATIO = 0.1
-"""Step within which a sample is taken for a copy of the one before, in usual steps."""
+"""Smallest step to a sample that is not a copy of the one before, in usual steps."""
 
 
 class Segment(NamedTuple):
@@ -178,7 +179,7 @@ class Segment(NamedTuple):
     stop: int
 
     def text(self, t: Float1D) -> str:
-        """Return from when to when the samples are."""
+        """Return the interval of the samples as text."""
         return f"{t[self.start]:.6g} to {t[self.stop - 1]:.6g} s"
 
 
@@ -196,7 +197,7 @@ def seconds(recording: RawLog, mapping: ImportMap) -> Float1D:
 
 
 def select_ordered_rows(t: Float1D) -> tuple[Bool1D, list[str]]:
-    """Return which rows have a new time, and what is said of the others.
+    """Return the rows with a new time, and notes on the others.
 
     Raises `LogError` if time goes back.
     """
@@ -219,8 +220,9 @@ def select_ordered_rows(t: Float1D) -> tuple[Bool1D, list[str]]:
     dropped = int(np.count_nonzero(~keep))
     if 2 * dropped > t.size:
         raise LogError(
-            f"{dropped} of {t.size} samples have the time of the sample before: the time column is "
-            "too coarse or no time; choose another one in a map, or give rate = ... [Hz]"
+            f"{dropped} of {t.size} samples repeat the previous time; choose another time column "
+            f"in a "
+            "map, or give rate = ... [Hz]"
         )
     note = f"{dropped} samples with the time of the sample before are dropped"
     return keep, [note] if dropped else []

@@ -1,4 +1,4 @@
-"""Which reader a file gets, by its content, and those of arrays: NPZ, MAT, HDF5, Parquet.
+"""The reader of a file by its content, and readers of arrays: NPZ, MAT, HDF5, Parquet.
 
 Joint states from ROS 1 and ROS 2 bags and MCAP files.
 """
@@ -38,7 +38,7 @@ from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.hdf5_files import open_hdf5
 
 PACKED_ELEMENT_KIND = 15
-"""Kind of an element of a MAT file that is compressed."""
+"""Kind of compressed elements of a MAT file."""
 
 
 def read_npz(path: Path) -> RawLog:
@@ -112,10 +112,10 @@ def read_parquet(path: Path) -> RawLog:
 
 
 DATASET_FILE = Path("meta/info.json")
-"""File by which a folder is a dataset of LeRobot."""
+"""File that identifies a folder as a dataset of LeRobot."""
 
 EPISODE_GAP = 10.0
-"""Time that is put between two episodes, whose stamps begin anew [s]."""
+"""Time inserted between two episodes, whose stamps restart [s]."""
 
 
 def is_dataset(path: Path) -> bool:
@@ -144,7 +144,7 @@ def read_dataset(folder: Path) -> RawLog:
 
 
 def _rows(rows: list[Any]) -> NDArray[Any]:
-    """Return lists as rows of an array, or an array of no numbers if they differ in length."""
+    """Return lists as rows of an array; empty if they differ in length."""
     try:
         return np.array(rows, dtype=float)
     except (TypeError, ValueError):
@@ -158,7 +158,8 @@ _SIGNATURE_READERS = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet, b"MATLAB 5
 def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> RawLog:
     """Return the columns of a file or folder, or of several files that are columns of one log.
 
-    Text, NPZ, MAT, HDF5, Parquet, a ROS bag or MCAP file, told apart by content; the topic is that
+    Text, NPZ, MAT, HDF5, Parquet, a ROS bag or MCAP file, distinguished by content; the topic is
+    that
     of a bag that has several of joint states. Raises `FileFormatError` if a file is missing, broken
     or of an unknown form, `OptionError` if a topic is given and no file is a bag.
     """
@@ -168,7 +169,7 @@ def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> RawLog:
         if not is_dataset(p) and (p.is_dir() or _read_beginning(p).startswith(_BAG_SIGNATURES))
     ]
     if topic is not None and not bags:
-        raise OptionError(f"--topic {topic}: {paths[0]} is no ROS bag; leave the topic out")
+        raise OptionError(f"--topic {topic}: {paths[0]} is not a ROS bag; leave the topic out")
     recordings = [read_bag(p, topic) if p in bags else _read_file(p) for p in paths]
     return join_stamps(
         recordings[0] if len(recordings) == 1 else join_recordings(recordings, paths)
@@ -194,7 +195,7 @@ def _read_file(path: Path) -> RawLog:
             if beginning.startswith(magic):
                 return read(path)
         return read_hdf5(path) if h5py.is_hdf5(path) else read_text(path)
-    except Exception as error:  # readers of other projects share no class of errors
+    except Exception as error:  # readers of other projects have no common class of errors
         text = " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, FileFormatError):
             raise FileFormatError(text if str(path) in text else f"{path}: {text}") from error
@@ -211,7 +212,7 @@ def _is_our_hdf5(path: Path) -> bool:
 
 
 def _read_log(path: Path) -> RawLog:
-    """Return the columns of a log of ours, to be written in another form."""
+    """Return the columns of a log of robotid, to be written in another form."""
     log = load_log(path)
     columns = {"t": log.t}
     for prefix, name in (("q", "q"), ("dq", "dq"), ("tau", "tau_meas"), ("tau_cmd", "tau_cmd")):
@@ -219,8 +220,8 @@ def _read_log(path: Path) -> RawLog:
         if channel is not None:
             columns |= {f"{prefix}.{j}": channel[:, k] for k, j in enumerate(log.joint_names)}
     keys = ("period", "torque_time_offset", "seed", "origin")
-    left = [name for name in ("truth", "current") if getattr(log, name) is not None]
-    notes = (f"is a log of robotid already; left out: {', '.join(left)}",) if left else ()
+    omitted = [name for name in ("truth", "current") if getattr(log, name) is not None]
+    notes = (f"is a log of robotid already; omitted: {', '.join(omitted)}",) if omitted else ()
     return RawLog(columns, notes, {key: getattr(log, key) for key in keys})
 
 
@@ -234,7 +235,7 @@ STORAGE_SUFFIXES = (".db3", ".mcap")
 """Suffixes of the files that a ROS 2 bag is stored in."""
 
 DATABASE_KINDS = ("table", "index")
-"""What a database of a bag may have."""
+"""Kinds of objects in the database of a bag."""
 
 INTERFACE_VALUE_TYPE = "control_msgs/msg/InterfaceValue"
 _MESSAGE_DEFINITIONS = {
@@ -264,13 +265,15 @@ def read_bag(path: Path, topic: str | None = None) -> RawLog:
         for name, text in _MESSAGE_DEFINITIONS.items():
             store.register(get_types_from_msg(text, name))
         files = [path]
-        if path.is_dir() and not (path / "metadata.yaml").exists():  # the bag has lost it
+        if (
+            path.is_dir() and not (path / "metadata.yaml").exists()
+        ):  # the message is lost in the bag
             files = sorted(f for f in path.iterdir() if f.suffix in STORAGE_SUFFIXES) or files
         with AnyReader(files, default_typestore=store) as reader:
             return _read(reader, topic, path)
     except RobotIdError:
         raise
-    except Exception as error:  # the readers' storage libraries share no class of errors
+    except Exception as error:  # the storage libraries have no common class of errors
         text = " ".join(str(error).split())
         raise FileFormatError(f"cannot read bag {path}: {text}") from error
 
@@ -292,7 +295,8 @@ def _require_own_files(path: Path) -> None:
                 computed += [
                     name
                     for kind, name, _ in kinds
-                    if kind == "table" and any(one for (one,) in rows.execute(hidden, (name,)))
+                    if kind == "table"
+                    and any(is_hidden for (is_hidden,) in rows.execute(hidden, (name,)))
                 ]
             if computed:
                 raise FileFormatError(f"{file}: '{computed[0]}' is computed, not stored; export it")
@@ -332,10 +336,10 @@ def _read(reader: "AnyReader", topic: str | None, path: Path) -> RawLog:
 def _select_publisher(
     samples: Sequence[Sample], lists: Sequence[tuple[str, ...]]
 ) -> tuple[list[int], list[str]]:
-    """Choose among publishers of the same joints, told apart by their lists of names.
+    """Choose among publishers of the same joints, distinguished by their lists of names.
 
     The one whose values change most often is taken; those of other joints are kept beside it.
-    Gives the numbers of the messages that stay, and what is said of the others.
+    Returns the numbers of the selected messages, and notes on the others.
     """
     by_list: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for k, names in enumerate(lists):
@@ -344,17 +348,17 @@ def _select_publisher(
         names: sum(samples[j] != samples[k] for j, k in pairwise(numbers))
         for names, numbers in by_list.items()
     }
-    kept: list[tuple[str, ...]] = []
+    name_lists: list[tuple[str, ...]] = []
     notes = []
     for names in sorted(by_list, key=lambda each: -changes[each]):
-        if any(set(names) & set(other) for other in kept):
+        if any(set(names) & set(other) for other in name_lists):
             shown = ", ".join(names)
             notes.append(
-                f"{len(by_list[names])} messages of another publisher are left out: {shown}"
+                f"{len(by_list[names])} messages of another publisher are omitted: {shown}"
             )
         else:
-            kept.append(names)
-    return sorted(k for names in kept for k in by_list[names]), notes
+            name_lists.append(names)
+    return sorted(k for names in name_lists for k in by_list[names]), notes
 
 
 def _topic(reader: "AnyReader", topic: str | None, path: Path) -> str:
@@ -383,7 +387,7 @@ def _topic(reader: "AnyReader", topic: str | None, path: Path) -> str:
 
 
 def _values(message: Any) -> Iterator[tuple[str, float]]:
-    """Give name and value of all that a message says of joints."""
+    """Yield names and values of joints in a message."""
     if hasattr(message, "interface_values"):
         for joint, state in zip(message.joint_names, message.interface_values, strict=True):
             for name, value in zip(state.interface_names, state.values, strict=True):

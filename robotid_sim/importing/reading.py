@@ -1,4 +1,4 @@
-"""A log in our own form, or in any foreign one."""
+"""A log in the form of robotid, or in any other form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,19 +30,19 @@ class ReadLog:
     name: str
     """Name of the file."""
     notes: tuple[str, ...] = ()
-    """What was concluded, dropped and resampled; nothing for a log in our form."""
+    """Notes on reading; empty for a log in the form of robotid."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Logs(Sequence[Log]):
-    """Logs of one robot, how they were read, and what is not in memory of a long one."""
+    """Logs of one robot, with notes on reading them and the unread rest of a long log."""
 
     read: tuple[ReadLog, ...]
     long: LongLog | None = None
-    """A log that is too long for memory; what is read of it is its head."""
+    """A log that is too long for memory; only its head is read."""
     copy: "TemporaryDirectory[str] | None" = None
-    """Folder of a copy of the long log, which goes with this value."""
+    """Folder of a copy of the long log, removed with this value."""
 
     @classmethod
     def from_logs(cls, logs: "Logs | Log | Sequence[Log]") -> "Logs":
@@ -71,7 +71,7 @@ class Logs(Sequence[Log]):
 
     @property
     def notes(self) -> dict[str, list[str]]:
-        """What was concluded, dropped and resampled, by the name of the log."""
+        """Notes on reading, by the name of the log."""
         return {read.name: list(read.notes) for read in self.read if read.notes}
 
     def whole(self) -> "Logs":
@@ -81,13 +81,13 @@ class Logs(Sequence[Log]):
         return Logs((ReadLog(load_log(self.long.path), self.read[0].name),))
 
     def excerpts(self, count: int) -> list[ReadLog]:
-        """Return what shows errors of the logs: parts of a long one, else all."""
+        """Return the samples that are checked for faults: parts of a long log, else all."""
         if self.long is None:
             return list(self.read)
         return [ReadLog(part, self.read[0].name) for part in self.long.excerpts(count)]
 
     def require_distinct(self) -> None:
-        """Raise `LogError` if two logs hold the same samples, which say nothing new."""
+        """Raise `LogError` if two logs have the same samples."""
         for first, second in combinations(self.read, 2):
             arrays = ("q", "tau_meas")
             if all(np.array_equal(getattr(first.log, x), getattr(second.log, x)) for x in arrays):
@@ -98,7 +98,7 @@ class Logs(Sequence[Log]):
 
 
 def read_log(path: str | Path, robot: Robot, mapping: ImportMap | str | Path | None = None) -> Logs:
-    """Read one log that `save_log` wrote or that follows its columns, or import a foreign one.
+    """Read one log that `save_log` wrote or that follows its columns, or import another one.
 
     Parameters
     ----------
@@ -119,11 +119,11 @@ def read_log(path: str | Path, robot: Robot, mapping: ImportMap | str | Path | N
     FileFormatError, LogError
         If the file cannot be read, is of another robot or has no torque.
     """
-    file, known = Path(path), _map(mapping)
-    if known is None and (not file.exists() or is_own(file)):
+    file, known_map = Path(path), _map(mapping)
+    if known_map is None and (not file.exists() or is_own(file)):
         read = ReadLog(load_log(file), file.name)
     else:
-        imported = import_log([file], robot, known)
+        imported = import_log([file], robot, known_map)
         read = ReadLog(imported.log, file.name, imported.notes)
     return Logs((_sound(read, file, robot),))
 
@@ -133,7 +133,7 @@ def read_logs(
     robot: Robot,
     mapping: ImportMap | str | Path | None = None,
 ) -> Logs:
-    """Read logs of one robot in any form: our own, or what ``robotid import`` reads.
+    """Read logs of one robot in any form that ``robotid import`` reads.
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ def read_logs(
     Returns
     -------
     logs : Logs
-        Each part of one with gaps by itself. Of a log of ours that is too long for memory only its
-        head is read; `identify` reads the rest in parts.
+        Each part of one with gaps by itself. Of a log of robotid that is too long for memory only
+        its head is read; `identify` reads the rest in parts.
 
     Raises
     ------
@@ -156,10 +156,10 @@ def read_logs(
         If a file cannot be read, is of another robot or has no torque.
     """
     files = [Path(p) for p in ((paths,) if isinstance(paths, str | Path) else paths)]
-    known = _map(mapping)
-    if known is None and len(files) == 1 and (long := _long_logs(files[0], robot)):
+    known_map = _map(mapping)
+    if known_map is None and len(files) == 1 and (long := _long_logs(files[0], robot)):
         return long
-    return Logs(tuple(log for file in files for log in _read_parts(file, robot, known)))
+    return Logs(tuple(log for file in files for log in _read_parts(file, robot, known_map)))
 
 
 def _map(mapping: ImportMap | str | Path | None) -> ImportMap | None:
@@ -167,7 +167,7 @@ def _map(mapping: ImportMap | str | Path | None) -> ImportMap | None:
 
 
 def _long_logs(file: Path, robot: Robot) -> Logs | None:
-    """Open a log of ours that is too long for memory, a CSV as a copy in HDF5; None if it is not.
+    """Open a long log of robotid in parts, a CSV as a copy in HDF5; None if it fits into memory.
 
     The copy lies in a temporary folder, which is removed with the value.
     """
@@ -186,13 +186,13 @@ def _read_parts(file: Path, robot: Robot, mapping: ImportMap | None) -> list[Rea
     first = parts[0].notes
     logs = [ReadLog(parts[0].log, file.name, first)]
     for k, part in enumerate(parts[1:], start=2):
-        own = tuple(note for note in part.notes if note not in first)
-        logs.append(ReadLog(part.log, f"{file.name}, part {k}", own))
+        part_notes = tuple(note for note in part.notes if note not in first)
+        logs.append(ReadLog(part.log, f"{file.name}, part {k}", part_notes))
     return [_sound(log, file, robot) for log in logs]
 
 
 def _sound(read: ReadLog, file: Path, robot: Robot) -> ReadLog:
-    """Return what was read; raise `LogError` if it is of another robot or has no torque."""
+    """Check a log; raise `LogError` if it is of another robot or has no torque."""
     try:
         read.log.require_robot(robot).require_torques()
     except LogError as error:
@@ -201,7 +201,7 @@ def _sound(read: ReadLog, file: Path, robot: Robot) -> ReadLog:
 
 
 def is_own(file: Path) -> bool:
-    """Return whether a file is meant to be a log in our form, sound or not."""
+    """Return whether a file is a log in the form of robotid, valid or not."""
     require_file(file)
     if file.suffix.lower() == ".csv":
         with file.open(encoding="utf-8", errors="replace") as stream:

@@ -1,4 +1,4 @@
-"""Columns from text: any usual delimiter, decimal commas, comment lines, units below the names."""
+"""Columns from text: usual delimiters, decimal commas, comment lines, units below names."""
 
 import csv
 import gzip
@@ -25,7 +25,7 @@ DELIMITERS = (";", "\t", ",", None)
 DECIMAL_COMMA_NOTE = "numbers have decimal commas"
 
 SNIFFED_LINES = 20
-"""Lines from which the form of a file is told."""
+"""Lines from which the format of a file is inferred."""
 
 _COMMENT_MARKS = ("#", "%")
 _NAME_COLUMN_PATTERN = re.compile(r"(.*)name_?(\d+)")
@@ -92,7 +92,7 @@ def read_text(path: Path) -> RawLog:
 
 
 def _remove_duplicates(columns: list[tuple[str, Float1D]], notes: tuple[str, ...]) -> RawLog:
-    """Leave out columns whose name stands twice, but where they are copies of one another."""
+    """Remove columns with duplicate names, except copies of one another."""
     by_name: dict[str, list[Float1D]] = {}
     for name, column in columns:
         by_name.setdefault(name, []).append(column)
@@ -103,19 +103,19 @@ def _remove_duplicates(columns: list[tuple[str, Float1D]], notes: tuple[str, ...
     ]
     if twice:
         names = ", ".join(f"'{name}'" for name in twice)
-        notes += (f"columns whose name stands twice are left out: {names}; rename them",)
+        notes += (f"columns whose name stands twice are omitted: {names}; rename them",)
     return RawLog({n: same[0] for n, same in by_name.items() if n not in twice}, notes)
 
 
 def _careful(
-    lines: list[str], names: list[str], form: TextForm, path: Path, said: tuple[str, ...]
+    lines: list[str], names: list[str], form: TextForm, path: Path, earlier_notes: tuple[str, ...]
 ) -> RawLog:
     """Return the columns of numbers of a file with empty cells, texts or errors."""
     rows = [form.cells(line) for line in lines]
-    notes = list(said)
+    notes = list(earlier_notes)
     if rows and len(rows[-1]) < len(names) == len(rows[0]):
         rows.pop()
-        notes.append("the last line is incomplete and left out")
+        notes.append("the last line is incomplete and omitted")
     if not rows:
         raise FileFormatError(f"{path} holds no samples below its header line")
     for k, row in enumerate(rows, start=1):
@@ -139,7 +139,7 @@ def _careful(
         else:
             texts[name] = list(cells)
     if texts:
-        notes.append(f"columns of text are left out: {', '.join(texts)}")
+        notes.append(f"columns of text are omitted: {', '.join(texts)}")
     if form.decimal_comma:
         notes.append(DECIMAL_COMMA_NOTE)
     recording = _remove_duplicates(columns, tuple(notes))
@@ -164,7 +164,7 @@ def _split_by_joint(columns: dict[str, Float1D], texts: dict[str, list[str]]) ->
 
 
 def _lines(path: Path) -> tuple[list[str], list[str]]:
-    """Return the lines that hold something, and what the comment lines say."""
+    """Return the non-empty lines, and the text of comment lines."""
     most = estimate_unpacked_size(path)
     try:
         with open_file(path) as file:
@@ -208,7 +208,7 @@ def _table(lines: list[str], path: Path) -> tuple[TextForm, int]:
         if some and all(v is not None for row in values for v in row):
             alone = form
     if alone is None:
-        raise FileFormatError(f"{path}: its lines are no table of numbers")
+        raise FileFormatError(f"{path}: its lines are not a table of numbers")
     return alone, _first_row(lines, alone)
 
 
@@ -246,8 +246,10 @@ def _names(head: list[str], comments: list[str], form: TextForm, count: int) -> 
     if not rows:
         rows = [cells for line in comments if len(cells := form.cells(line)) == count]
         rows = [row for row in rows[-1:] if None in form.numbers(row)]
-    said = [cell for cell in rows[-1] if cell] if rows else []
-    are_units = 2 * sum(map(_is_unit, said)) > len(said) or 2 * len(set(said)) <= len(said)
+    unit_cells = [cell for cell in rows[-1] if cell] if rows else []
+    are_units = 2 * sum(map(_is_unit, unit_cells)) > len(unit_cells) or 2 * len(
+        set(unit_cells)
+    ) <= len(unit_cells)
     if len(rows) < 2 or not are_units:
         return rows[-1] if rows else []
     named = zip(rows[-2], rows[-1], strict=True)
@@ -255,7 +257,7 @@ def _names(head: list[str], comments: list[str], form: TextForm, count: int) -> 
 
 
 def _is_unit(cell: str) -> bool:
-    """Tell whether a cell holds a unit, in brackets or not, or nothing."""
+    """Return whether a cell holds a unit, in brackets or not, or is empty."""
     text = cell.strip("[]() -")
     return not text or text != cell or any(unit_in(text, quantity) for quantity in UNITS)
 
@@ -295,6 +297,6 @@ def _column(cells: list[str], form: TextForm, what: str) -> Float1D | None:
         return None
     if wrong:
         raise FileFormatError(
-            f"{what}, sample {wrong[0] + 1}: {cells[wrong[0]]!r} is no number; correct it"
+            f"{what}, sample {wrong[0] + 1}: {cells[wrong[0]]!r} is not a number; correct it"
         )
     return np.array(values, dtype=float)

@@ -1,6 +1,6 @@
 """Units in which machines write positions, velocities, torques, currents and time.
 
-What the name of a column says: quantity, joint or number, unit.
+Parsing names of columns: quantity, joint or number, unit.
 """
 
 import re
@@ -33,7 +33,7 @@ SHARE_UNITS = frozenset({"%", "permille"})
 """Units of a torque that are shares of a rated one."""
 
 LENGTH_UNITS = frozenset({"m", "cm", "mm", "um", "m/s", "cm/s", "mm/s", "N", "kN"})
-"""Units of prismatic joints; others of UNITS, but for time and current, are of revolute ones."""
+"""Units of prismatic joints; others of UNITS, except time and current, are of revolute ones."""
 
 _UNIT_SPELLINGS = {
     **{"radian": "rad", "radians": "rad", "degree": "deg", "degrees": "deg", "°": "deg"},
@@ -95,7 +95,7 @@ def unit_in(text: str, quantity: str) -> str | None:
 def unit_at_end(words: Sequence[str], quantity: str) -> tuple[str | None, int]:
     """Return the unit that the last words of a name spell, and of how many words it is.
 
-    A letter alone is no unit but of time: ``q_m`` is a motor's position.
+    A letter alone is not a unit but of time: ``q_m`` is a motor's position.
     """
     for count in (2, 1):
         tail = words[len(words) - count :]
@@ -107,7 +107,7 @@ def unit_at_end(words: Sequence[str], quantity: str) -> tuple[str | None, int]:
 
 
 QUANTITIES = ("position", "velocity", "torque", "command", "current")
-"""What a log has of every joint; a command is a torque that was asked for."""
+"""Quantities of every joint in a log; a command is a requested torque."""
 
 _QUANTITY_WORDS = {
     "position": "q pos position positions ang angle angles theta jpos apos winkel lage istposition "
@@ -130,7 +130,7 @@ _UNUSED_WORDS = frozenset(
     "ext external hat error err std acc ddq qdd acceleration accelerations jerk gravity residual "
     "limit temperature temp voltage bias".split()
 )
-"""Words of columns that are no measured position, velocity, torque or current of a joint."""
+"""Words of columns that are not a measured position, velocity, torque or current."""
 
 _TIME_WORDS = (
     *(
@@ -152,7 +152,7 @@ _TIME_PREFIX_WORDS = frozenset(
 )
 
 PREFERRED_WORDS = frozenset("actual act ist measured meas joint joints j state states".split())
-"""Words of columns that are taken where several would do."""
+"""Words of columns that are preferred where several match."""
 
 _BRACKET_PATTERN = re.compile(r"[\[(]([^\])]*)[\])]")
 _WORD_PATTERN = re.compile(r"[^\W\d_]+|\d+")
@@ -161,7 +161,7 @@ _CAMEL_CASE_PATTERN = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """A name of a column, taken apart."""
+    """A parsed name of a column."""
 
     name: str
     """The name itself."""
@@ -176,7 +176,7 @@ class ColumnName:
     stem: tuple[str, ...]
     """The words without joint, number and unit: the same for all joints."""
     unknown_unit: str | None = None
-    """What stands in brackets where a unit would, and is none."""
+    """Text in brackets in place of a unit."""
 
 
 def words_of(name: str) -> list[str]:
@@ -191,7 +191,7 @@ def words_of(name: str) -> list[str]:
 
 
 def parse_column(name: str, joint_names: Sequence[str]) -> ColumnName:
-    """Return what the name of a column says of a robot's joints."""
+    """Parse the name of a column: quantity, joint and unit."""
     words = words_of(name)
     joint, rest = _extract_joint(words, joint_names)
     if joint is not None and _quantity(rest) is None and _quantity(words) is not None:
@@ -211,14 +211,14 @@ def parse_column(name: str, joint_names: Sequence[str]) -> ColumnName:
         if unit is None:
             unit, count = unit_at_end(rest, kind)
             rest = rest[: len(rest) - count]
-        said = [text for text in texts if not _is_index(text, joint_names)]
-        if unit is None and said:
-            return ColumnName(name, quantity, joint, number, None, tuple(rest), said[-1])
+        unit_texts = [text for text in texts if not _is_index(text, joint_names)]
+        if unit is None and unit_texts:
+            return ColumnName(name, quantity, joint, number, None, tuple(rest), unit_texts[-1])
     return ColumnName(name, quantity, joint, number, unit, tuple(rest))
 
 
 def _is_index(text: str, joint_names: Sequence[str]) -> bool:
-    """Tell whether what stands in brackets is a number, a joint or words of a quantity."""
+    """Return whether a text in brackets is a number, a joint or words of a quantity."""
     words = _WORD_PATTERN.findall(text.lower())
     ordinary = {
         *_QUANTITY_BY_WORD,
@@ -234,7 +234,7 @@ def _is_index(text: str, joint_names: Sequence[str]) -> bool:
 
 
 def time_rank(name: str) -> tuple[int, str | None] | None:
-    """Return how much a name is that of the time (less is more) and its unit; None if it is not."""
+    """Return the rank of a name as a time column (lower is better) and its unit, else None."""
     words = words_of(name)
     bracket = _BRACKET_PATTERN.search(name)
     unit = unit_in(bracket.group(1), "time") if bracket else None

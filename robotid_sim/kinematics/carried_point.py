@@ -4,6 +4,7 @@ Which joints of an arm carry a point along a path, and from which pose they star
 """
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
@@ -34,8 +35,8 @@ class CarriedPoint:
     """Indices of the carrying joints, shape (3,) or (6,)."""
     q_start: Float1D
     """Positions of all joints where every search starts [rad or m], shape (n,)."""
-    held: Float2D
-    """Orientation of the last body in the root frame, that six joints hold, shape (3, 3)."""
+    orientation: Float2D
+    """Orientation of the last body in the root frame, kept by six joints, shape (3, 3)."""
     position: Float1D = field(init=False)
     """Where the point is at `q_start`, in the root frame [m], shape (3,)."""
 
@@ -48,7 +49,7 @@ class CarriedPoint:
         freeze(self, (None, 37), "geometry")
         freeze(self, (3,), "point")
         freeze(self, (None,), "q_start")
-        freeze(self, (3, 3), "held")
+        freeze(self, (3, 3), "orientation")
         if self.q_start.size < self.bodies:
             raise ShapeError("q_start needs a position for every joint of the chain")
         object.__setattr__(self, "position", self.pose()[:3, 3])
@@ -65,7 +66,9 @@ class CarriedPoint:
         Raises `PathError` if a target cannot be reached from the one before; the text names it.
         """
         chain = (self.geometry, self.point, self.moved, self.q_start[: self.bodies].copy())
-        Q, count = point_kernels.follow(*chain, self.position, targets, self.held, self.moved.size)
+        Q, count = point_kernels.follow(
+            *chain, self.position, targets, self.orientation, self.moved.size
+        )
         self._require(count, targets)
         return self._whole(Q)
 
@@ -76,7 +79,9 @@ class CarriedPoint:
         """
         Q = np.array(seeds[:, : self.bodies])
         chain = (self.geometry, self.point, self.moved, Q)
-        self._require(point_kernels.polish(*chain, targets, self.held, self.moved.size), targets)
+        self._require(
+            point_kernels.polish(*chain, targets, self.orientation, self.moved.size), targets
+        )
         return self._whole(Q)
 
     def rates(self, q: Float2D, v: Float2D, a: Float2D) -> tuple[Float2D, Float2D]:
@@ -101,10 +106,16 @@ class CarriedPoint:
         return J, Vq, Aq, Adq
 
     def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds."""
-        arrays = ("geometry", "point", "moved", "q_start", "held")
+        """Return the content of the JSON form."""
+        arrays = ("geometry", "point", "moved", "q_start")
         values = {name: getattr(self, name).tolist() for name in arrays}
-        return {"robot_name": self.robot_name, **values}
+        return {"robot_name": self.robot_name, **values, "held": self.orientation.tolist()}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Return the point that `content` describes."""
+        values = dict(content)
+        return cls(orientation=values.pop("held"), **values)
 
     def move_to(self, target: Float1D) -> Self | None:
         """Return the same with `q_start` at a target, or None if it cannot be reached."""
@@ -194,7 +205,7 @@ def make_carried_point(
         start = np.array(robot.home)
         start[bare.moved] = q[bare.moved]
         seed = replace(bare, q_start=start)
-        seed = replace(seed, held=seed.pose()[:3, :3])
+        seed = replace(seed, orientation=seed.pose()[:3, :3])
         candidate = seed if center is None else seed.move_to(np.array(center))
         if candidate is None or beyond_limits(robot, candidate.q_start) is not None:
             continue
@@ -221,9 +232,9 @@ def _bare(robot: Robot, moved: list[int], point: tuple[float, float, float] | No
             bodies, local = wrist, robot.geometry[wrist, :3]
     elif point is not None:
         local = robot.T_last_tip[:3] @ np.append(point, 1.0)
-    held = link_poses(robot, robot.home)[bodies - 1][:3, :3]
+    orientations = link_poses(robot, robot.home)[bodies - 1][:3, :3]
     geometry = robot.geometry[:bodies]
-    return CarriedPoint(robot.name, geometry, local, np.array(moved), robot.home, held)
+    return CarriedPoint(robot.name, geometry, local, np.array(moved), robot.home, orientations)
 
 
 def _carriers(robot: Robot, rows: int, point: tuple[float, float, float] | None) -> list[int]:

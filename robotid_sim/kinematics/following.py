@@ -72,7 +72,7 @@ def follow(
 
     Limits hold between the positions too. Where the tip leaves the path between them, the steps are
     halved; where that does not help, the arm would change its configuration: an obstacle. Arguments
-    are those of `solve_path`, but for the path, and the number of points to start with.
+    are those of `solve_path`, except for the path and the initial number of points.
     """
     before = np.inf
     for refinement in range(MAX_REFINEMENTS + 1):

@@ -52,7 +52,7 @@ class PathSolution:
     poses: int
     """Number of poses wanted."""
     obstacle: str | None = None
-    """What is wrong with the first pose that cannot be had, in words; None if all can."""
+    """Reason for the first unreachable pose, as text; None if all are reachable."""
     within_reach: bool = True
     """False if that pose is out of reach."""
 
@@ -127,13 +127,13 @@ def solve_path(
 
 
 def pose_label(poses: Float, k: int) -> str:
-    """Return the number of a pose, from one, and its position [m] in words."""
+    """Format the number of a pose, from one, and its position [m]."""
     x, y, z = np.round(poses[k, :3, 3], 3) + 0.0  # no negative zero
     return f"point {k + 1} of {len(poses)} at ({x:g}, {y:g}, {z:g})"
 
 
 def beyond_limits(robot: Robot, q: Float1D) -> str | None:
-    """Return which joint leaves its range first, base to tip, or None."""
+    """Find the first joint, base to tip, that leaves its range, or None."""
     for joint, unit, value in zip(robot.joints, robot.joint_units, q, strict=True):
         for beyond, word, limit in (
             (value < joint.lower, "below its lower", joint.lower),

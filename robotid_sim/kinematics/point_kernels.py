@@ -7,7 +7,7 @@ orientation; the others keep their positions. The kernels call one another, so t
 Positions, velocities and accelerations of a point are trigonometric polynomials of degree one in
 the angle of every revolute joint, affine in the position of a prismatic one, quadratic in the
 velocities and affine in the accelerations, and so are angular velocities and accelerations. So the
-central differences of `sensitivity` are exact but for rounding.
+central differences of `sensitivity` are exact up to rounding.
 """
 
 import math
@@ -21,7 +21,7 @@ MAX_STEP = 0.3
 """Longest step of a joint between two solutions, or in an iteration [rad or m]."""
 
 POINT_TOLERANCE = 1e-9
-"""Error [m or rad] from which on one more iteration leaves rounding only."""
+"""Error [m or rad] below which one more iteration leaves rounding only."""
 
 
 @jit
@@ -116,7 +116,7 @@ def _motion(
 
 
 @jit
-def _solve(A: Float2D, b: Float1D) -> bool:
+def _is_solved(A: Float2D, b: Float1D) -> bool:
     """Solve A x = b by elimination with pivots, in the place of both; False if A is singular."""
     n = b.size
     for i in range(n):
@@ -162,13 +162,13 @@ def _turn(R_wanted: Float2D, R: Float2D, turn: Float1D) -> None:
 
 
 @jit
-def newton(
+def is_newton_converged(
     geometry: Float2D,
     point: Float1D,
     moved: Int1D,
     q: Float1D,
     target: Float1D,
-    held: Float2D,
+    orientation: Float2D,
     rows: int,
 ) -> bool:
     """Move `q` to where the point is at the target; False if that fails or is far away."""
@@ -180,12 +180,12 @@ def newton(
         for a in range(3):
             error[a] = target[a] - O[m, a]
         if rows == 6:
-            _turn(held, R, error[3:])
+            _turn(orientation, R, error[3:])
         size = 0.0
         for a in range(rows):
             size = max(size, abs(error[a]))
         _jacobian(geometry, moved, O, Z, J)
-        if not _solve(J, error):
+        if not _is_solved(J, error):
             return False
         for j in range(rows):
             q[moved[j]] += error[j]
@@ -204,7 +204,7 @@ def follow(
     q_start: Float1D,
     p_start: Float1D,
     targets: Float2D,
-    held: Float2D,
+    orientation: Float2D,
     rows: int,
 ) -> tuple[Float2D, int]:
     """Joint positions (N, m) along targets (N, 3), from a known start; how many could be had.
@@ -219,7 +219,7 @@ def follow(
         while share < 1.0:
             trial = q.copy()
             target = targets[k] if share + step >= 1.0 else p + (share + step) * (targets[k] - p)
-            if newton(geometry, point, moved, trial, target, held, rows):
+            if is_newton_converged(geometry, point, moved, trial, target, orientation, rows):
                 q = trial
                 share += step
             else:
@@ -237,12 +237,12 @@ def polish(
     moved: Int1D,
     Q: Float2D,
     targets: Float2D,
-    held: Float2D,
+    orientation: Float2D,
     rows: int,
 ) -> int:
     """Move every row of `Q` to its target; return how many could be had in a row."""
     for k in range(targets.shape[0]):
-        if not newton(geometry, point, moved, Q[k], targets[k], held, rows):
+        if not is_newton_converged(geometry, point, moved, Q[k], targets[k], orientation, rows):
             return k
     return len(targets)
 
@@ -268,7 +268,7 @@ def rates(
                 motion = A if order == 1 else V
                 b[a] = (motion[k, a] if a < 3 else 0.0) - bias
             _jacobian(geometry, moved, O, Z, J)
-            if not _solve(J, b):
+            if not _is_solved(J, b):
                 return DQ, DDQ, k
             for j in range(rows):
                 (DQ if order == 0 else DDQ)[k, moved[j]] = b[j]

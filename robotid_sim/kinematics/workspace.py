@@ -38,7 +38,7 @@ def configurations(robot: Robot) -> list[Float1D]:
 
 
 def tip_demand(robot: Robot) -> Demand:
-    """Return what a path can ask of the tip: its pose from six joints on, else its position."""
+    """Choose the target of a path: the pose of the tip from six joints, else its position."""
     if robot.dof >= 6:
         return POSE_DEMAND
     ranks = [
@@ -114,7 +114,8 @@ MIN_RADIUS = 1e-3
 def skeleton(robot: Robot) -> list[GeometryShape]:
     """Return a capsule for every link, from its joint to the next one or to the tip.
 
-    Their radius is THICKNESS of the reach. A link whose ends coincide, as in a wrist, is a sphere.
+    Their radius is `CAPSULE_THICKNESS` of the reach. A link whose ends coincide, as in a wrist, is
+    a sphere.
     """
     radius = max(CAPSULE_THICKNESS * reach(robot), MIN_RADIUS)
     ends = [joint.T_parent_joint[:3, 3] for joint in robot.joints[1:]]

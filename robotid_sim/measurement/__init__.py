@@ -1,4 +1,4 @@
-"""Logs, what sensors do to them, and their file forms."""
+"""Logs, sensors and their errors, and log files."""
 
 from typing import TYPE_CHECKING
 

@@ -17,7 +17,7 @@ from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
 DEFAULT_RESOLUTION = 2.0 * np.pi / 2**17  # [rad]
 
 MAX_BITS = 52
-"""Most bits per revolution of an encoder: positions are numbers of 52 bits."""
+"""Maximum bits per revolution of an encoder: positions are numbers of 52 bits."""
 
 
 @document_attributes
@@ -55,12 +55,12 @@ class EncoderNoise(Sensor):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderColoredNoise(Sensor):
-    r"""Noise with a memory on the joint positions: a first-order Gauss-Markov process.
+    r"""Colored noise on the joint positions: a first-order Gauss-Markov process.
 
     .. math:: e_{k+1} = a e_k + \sigma \sqrt{1 - a^2}\, w_k, \qquad a = e^{-\Delta t / T}
 
     with white w of unit variance and a stationary start [1]_: standard deviation sigma, correlation
-    :math:`e^{-|t| / T}`. Smoothers that take noise for white trust it too much.
+    :math:`e^{-|t| / T}`. Smoothers for white noise underestimate it.
 
     References
     ----------
@@ -92,12 +92,12 @@ class EncoderColoredNoise(Sensor):
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class EncoderHarmonics(HarmonicSensor):
-    r"""Position errors that repeat with every revolution of the encoder, as of an eccentric disk.
+    r"""Position errors with the period of the encoder, as of an eccentric disk.
 
     .. math:: e(q) = A \sum_k s_k \sin(k \alpha + \varphi_k), \qquad \alpha = G q
 
     An eccentric disk errs once a revolution, a tilted or oval one twice; harmonic drives likewise
-    twice per revolution of their wave generator [1]_. Phases are drawn. Apply it before noise.
+    twice per revolution of their wave generator [1]_. Phases are random. Apply it before noise.
 
     References
     ----------
@@ -152,7 +152,7 @@ class EncoderQuantization(Sensor):
     bits: PerJoint | None = None
     """Bits per revolution of the encoder of revolute joints."""
     gear: PerJoint = 1.0
-    """Revolutions of the encoder per revolution of the joint; counts with `bits` only."""
+    """Revolutions of the encoder per revolution of the joint; used with `bits` only."""
 
     def __post_init__(self) -> None:
         sensors.keep_numbers(self, "revolute", "prismatic")
@@ -178,28 +178,28 @@ class EncoderQuantization(Sensor):
         )
 
     def again(self, log: Log, rng: np.random.Generator, share: float) -> Log:
-        """Round `q` with the counts elsewhere: no motion repeats to a fraction of a step.
+        """Round `q` with shifted counts: motions do not repeat to a fraction of a step.
 
         Parameters
         ----------
         log : Log
             As for a call.
         rng : numpy.random.Generator
-            Not drawn from.
+            Not used.
         share : float
-            Of a step, by which the counts lie lower.
+            Shift of the counts, as a share of a step.
 
         Returns
         -------
         measured : Log
-            Its `truth` stays untouched.
+            Its `truth` is unchanged.
         """
         shift = share * self._steps(log)
         rounded = self(replace(log, q=log.q + shift), rng)
         return replace(rounded, q=rounded.q - shift)
 
     def _steps(self, log: Log) -> Float1D:
-        """Return the resolution of every joint [rad or m], shape (n,)."""
+        """Compute the resolution of every joint [rad or m], shape (n,)."""
         step = sensors.expand_by_joint_type(self, log)
         if self.bits is None:
             return step
@@ -211,11 +211,11 @@ class EncoderQuantization(Sensor):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleJitter(Sensor):
-    """Positions sampled early or late, while the log claims a uniform grid.
+    """Positions sampled early or late, with a uniform time grid in the log.
 
     The encoders of all joints are latched together, so a sample has one error of time, white and
-    Gaussian. Positions between samples come from an interpolation that is exact to 1e-7 of what a
-    joint moves at a twentieth of the sample rate; apply it before noise, which has no in-between.
+    Gaussian. Positions between samples come from an interpolation that is exact to 1e-7 of the
+    motion at a twentieth of the sample rate; apply it before noise, which cannot be interpolated.
     """
 
     std: float = 1e-5
@@ -225,7 +225,7 @@ class SampleJitter(Sensor):
         sensors.keep_numbers(self, "std")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
-        """Replace `q` by the positions at the times that were really sampled."""
+        """Replace `q` by the positions at the true sampling times."""
         late = self.std * rng.standard_normal(log.t.size)
         position = np.arange(log.t.size) + late / log.dt
         facts = {"rms": float(np.sqrt((late**2).mean()))}

@@ -18,7 +18,7 @@ from robotid_sim.measurement.hdf5_files import open_hdf5
 from robotid_sim.measurement.log import Log, Truth
 
 SCHEMA_VERSION = 3
-"""Torques may have times of their own since 3; 2 states the origin, 1 has a seed if virtual."""
+"""Since 3 torques may have separate times; 2 states the origin, 1 has a seed if virtual."""
 
 CHANNELS = {
     "q": "position",
@@ -40,9 +40,9 @@ TRUTH_CHANNELS = {
 }
 _OPTIONAL_TRUTH_CHANNELS = ("friction", "link_q", "link_dq", "link_ddq")
 SAMPLE_CHANNELS = ("torque_times", *(name for name in CHANNELS if name != "torque_constant"))
-"""What a log may have for every sample beside its time."""
+"""Optional channels per sample."""
 RECORDED_CHANNELS = ("recorded_times", "recorded_torques")
-"""What a log that was resampled has of the samples before, which are more or fewer."""
+"""Original samples of a resampled log, of a different number."""
 CHANNEL_UNITS = {
     "position": {"rad": "rad", "m": "m"},
     "velocity": {"rad": "rad/s", "m": "m/s"},
@@ -52,16 +52,16 @@ CHANNEL_UNITS = {
     "torque constant": {"rad": "N m/A", "m": "N/A"},
 }
 _COLUMNS = {"q": "q", "dq": "dq", "tau_cmd": "tau_cmd", "tau_meas": "tau", "current": "current"}
-"""Channels of a CSV and what its column names begin with."""
+"""Channels of a CSV and the prefixes of its column names."""
 _HEADER_FIELDS = ("torque_time_offset", "period", "seed")
 CSV_KEYS = ("schema", "joint_units", "origin", "torque_constant", *_HEADER_FIELDS)
-"""What comment lines of a CSV may say."""
+"""Keys of the comment lines of a CSV."""
 
 
 def save_log(log: Log, path: str | Path) -> None:
     """Write a log: HDF5, or CSV if the path ends in ``.csv`` (without truth and provenance).
 
-    A CSV has no torques at the stamps before resampling either.
+    A CSV also omits the torques at the time stamps before resampling.
 
     Parameters
     ----------
@@ -108,13 +108,13 @@ def load_log(path: str | Path) -> Log:
     A CSV has a header line with ``t`` [s], and for every joint ``q.<joint>`` and ``tau.<joint>``
     (optionally ``dq.<joint>``, ``tau_cmd.<joint>``, ``current.<joint>`` [A], and ``torque_time``
     [s], that of the torques if it is not ``t``); lines ``# key: value`` before it may have the keys
-    ``joint_units`` (``rad rad m``), ``torque_constant`` [N m/A], one a joint,
+    ``joint_units`` (``rad rad m``), ``torque_constant`` [N m/A], one per joint,
     ``torque_time_offset`` and ``period`` [s]. With currents and constants, torques may be absent.
 
     Raises
     ------
     FileFormatError
-        If the file is missing, truncated, of another kind or of a newer schema.
+        If the file is missing, truncated, of a different kind or of a newer schema.
     LogError
         If the channels are incomplete, not finite or not uniform in time.
 
@@ -141,7 +141,7 @@ def load_log(path: str | Path) -> Log:
 
 
 def _schema(log: Log) -> str:
-    """Return the oldest schema that has all that is in a log."""
+    """Find the oldest schema that supports a log."""
     return schema_tag("log", SCHEMA_VERSION if log.torque_times is not None else SCHEMA_VERSION - 1)
 
 
@@ -157,14 +157,14 @@ def _write_channels(
 
 
 def read_rows(path: Path, rows: slice) -> Log:
-    """Return the samples of a slice of a log in HDF5; only these are read.
+    """Read a slice of the samples of a log in HDF5.
 
-    The period stays where they begin with the log. Raises `FileFormatError` if it is no whole HDF5
-    file; see also `load_log`.
+    The period is kept if the slice begins with the log. Raises `FileFormatError` if the file is not
+    a complete HDF5 file; see also `load_log`.
     """
     if not h5py.is_hdf5(path):
         raise FileFormatError(
-            f"{path} is no HDF5 file, or a truncated one; a CSV log has a name that ends in .csv"
+            f"{path} is not a complete HDF5 file; the name of a CSV log must end in .csv"
         )
     with open_hdf5(path) as file:
         version = check_schema(file.attrs.get("schema"), "log", SCHEMA_VERSION, path)
@@ -194,7 +194,7 @@ def read_rows(path: Path, rows: slice) -> Log:
 
 
 def _origin(version: int, header: Mapping[str, Any]) -> Any:
-    """Return where the samples of a file come from; `Log` refuses what it does not know."""
+    """Read the origin of the samples of a file; `Log` checks it."""
     if version == 1:
         return "virtual" if "seed" in header else "machine"
     return str(header.get("origin", "machine"))
@@ -233,16 +233,16 @@ def _read_csv(path: Path) -> Log:
     try:
         rows = list(csv.reader(lines[len(comments) :]))
     except csv.Error as error:
-        raise FileFormatError(f"{path}: a line cannot be cut into cells: {error}") from error
+        raise FileFormatError(f"{path}: a line cannot be split into cells: {error}") from error
     if len(rows) < 2:
-        raise FileFormatError(f"{path} holds no samples below its header line")
+        raise FileFormatError(f"{path} has no samples below its header line")
     return log_of_columns(header, rows[0], numbers_of(rows[1:], path, rows[0]), path)
 
 
 def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D, path: Path) -> Log:
-    """Return the log that the lines of a CSV are, with comment lines by key, see `CSV_KEYS`.
+    """Build the log of the lines of a CSV, with comment lines by key, see `CSV_KEYS`.
 
-    Values in SI units have shape (N, k), one column a name. Raises `LogError` if one is missing.
+    Values in SI units have shape (N, k), one column per name. Raises `LogError` if one is missing.
     """
     names = [name.strip() for name in names]
     joints = tuple(name.removeprefix("q.") for name in names if name.startswith("q."))
@@ -280,7 +280,7 @@ def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D,
 
 
 def csv_header(comments: Sequence[str], path: Path) -> dict[str, str]:
-    """Return what the comment lines of a CSV say, by key."""
+    """Parse the comment lines of a CSV, by key."""
     header: dict[str, str] = {}
     for line in comments:
         key, _, value = line.removeprefix("#").partition(":")
@@ -292,7 +292,7 @@ def csv_header(comments: Sequence[str], path: Path) -> dict[str, str]:
 
 
 def _header_numbers(header: Mapping[str, str], key: str, count: int) -> Float1D | None:
-    """Return one number per joint, or None if the key is absent."""
+    """Parse one number per joint; None if the key is absent."""
     if key not in header:
         return None
     try:
@@ -312,10 +312,10 @@ def _header_number(header: Mapping[str, str], key: str) -> float | None:
 
 
 def numbers_of(rows: list[list[str]], path: Path, names: list[str], first: int = 1) -> Float2D:
-    """Return the numbers in the cells of a CSV, shape (N, k), one column a name.
+    """Parse the numbers in the cells of a CSV, shape (N, k), one column per name.
 
-    `first` is the number of the first row, for messages. Raises `FileFormatError` if a row has more
-    or fewer cells than the names, and `LogError` if a cell is no number.
+    `first` is the number of the first row, for messages. Raises `FileFormatError` if the number of
+    cells of a row differs from that of the names, and `LogError` if a cell is not a number.
     """
     for k, row in enumerate(rows, start=first):
         if len(row) != len(names):
@@ -327,13 +327,13 @@ def numbers_of(rows: list[list[str]], path: Path, names: list[str], first: int =
         return np.array(rows, dtype=float)
     except ValueError:
         k, name, cell = next(_no_numbers(rows, names, first))
-        raise LogError(f"row {k}, column '{name}': {cell!r} is no number; correct it") from None
+        raise LogError(f"row {k}, column '{name}': {cell!r} is not a number; correct it") from None
 
 
 def _no_numbers(
     rows: list[list[str]], names: list[str], first: int
 ) -> Iterator[tuple[int, str, str]]:
-    """Give row, column and text of the cells that are no numbers."""
+    """Yield row, column and text of cells that are not numbers."""
     for k, row in enumerate(rows, start=first):
         for name, cell in zip(names, row, strict=True):
             try:

@@ -1,4 +1,4 @@
-"""HDF5 files that others wrote: damage is told, and nothing outside of the file is opened."""
+"""Safe reading of HDF5 files: damage is reported, and no external file is opened."""
 
 import math
 from collections.abc import Iterator
@@ -11,21 +11,21 @@ from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.inputs import require_file, require_warranted
 
 MAX_DEPTH = 32
-"""Levels of groups."""
+"""Maximum levels of groups."""
 
 DAMAGE_ERRORS = (
     *(OSError, LookupError, ValueError, TypeError, AttributeError),
     *(RuntimeError, MemoryError, ArithmeticError),
 )
-"""What h5py raises for files that are damaged, beside errors of our own."""
+"""Errors of h5py for damaged files, and those of robotid_sim."""
 
 
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[h5py.File]:
-    """Open an HDF5 file for reading that holds all that it names.
+    """Open a self-contained HDF5 file for reading.
 
-    Raises `FileFormatError` if it is damaged, within the block too, names data in other files, or
-    claims more data than a file of its size can hold.
+    Raises `FileFormatError` if it is damaged, also within the block, refers to other files, or
+    claims more data than its size allows.
     """
     require_file(path)
     try:
@@ -37,20 +37,22 @@ def open_hdf5(path: Path) -> Iterator[h5py.File]:
     except DAMAGE_ERRORS as error:
         text = " ".join(str(error).split()) or type(error).__name__
         raise FileFormatError(
-            f"{path} is no complete file of its kind: {text}; write it again"
+            f"{path} is not a complete HDF5 file: {text}; write it again"
         ) from error
 
 
 def _require_whole(file: h5py.File, path: Path) -> None:
-    groups, seen, size = [(0, file["/"])], set(), 0
+    groups, visited, size = [(0, file["/"])], set(), 0
     while groups:
         depth, group = groups.pop()
         if depth > MAX_DEPTH:
-            raise FileFormatError(f"{path}: groups are deeper than {MAX_DEPTH} levels; flatten it")
+            raise FileFormatError(
+                f"{path}: groups are deeper than {MAX_DEPTH} levels; flatten them"
+            )
         place = h5py.h5o.get_info(group.id).addr
-        if place in seen:  # links may go in circles
+        if place in visited:  # links may be cyclic
             continue
-        seen.add(place)
+        visited.add(place)
         for name in group:
             link = group.get(name, getlink=True)
             if isinstance(link, h5py.ExternalLink):

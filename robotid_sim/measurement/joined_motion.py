@@ -1,4 +1,4 @@
-"""Motions of several logs of one robot as one, whose rows weigh by log."""
+"""Motions of several logs of one robot joined, with row weights by log."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -10,21 +10,21 @@ from robotid_sim.errors import LogError
 from robotid_sim.measurement.motion import Motion, RowFilter
 
 RATE_TOLERANCE = 0.01
-"""Relative difference of sample times up to which logs are joined."""
+"""Maximum relative difference of sample times of joined logs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedRowFilter(RowFilter):
-    """Row filters of several logs one after the other: each sees its own samples.
+    """Row filters of several logs one after the other, each for its own samples.
 
-    A low-pass across the seams would leave noise of accelerations there, which is small only
-    where it is whole. Cut-off and step are those of this filter for every log.
+    A low-pass across the seams would not suppress the noise of accelerations there. Cut-off and
+    step are those of this filter for every log.
     """
 
     parts: tuple[RowFilter, ...] = ()
     """The filter of every log, with the samples that it uses."""
     weights: Float2D | None = None
-    """What the rows of every log and joint are multiplied by, shape (logs, n); None for one."""
+    """Weights of the rows of every log and joint, shape (logs, n); None for 1."""
 
     @property
     def filters(self) -> list[RowFilter]:
@@ -41,37 +41,39 @@ class JoinedRowFilter(RowFilter):
 
     @property
     def log_of(self) -> Int1D:
-        """Which log every row is of."""
+        """Index of the log of every row."""
         counts = [len(range(part.stop - part.first)[part.rows]) for part in self.filters]
         return np.repeat(np.arange(len(counts)), counts)
 
     def filter_parts(self, parts: Iterable[Float]) -> Float:
-        """Return the rows of a signal of all logs that comes in parts; see `RowFilter`."""
+        """Filter the parts of a signal of all logs; see `RowFilter`."""
         by_log = _split(parts, [part.stop - part.first for part in self.parts])
-        rows = [part.filter_parts(own) for part, own in zip(self.filters, by_log, strict=True)]
+        rows = [
+            part.filter_parts(signal) for part, signal in zip(self.filters, by_log, strict=True)
+        ]
         if self.weights is not None:
             shape = self.weights.shape[1:] + (1,) * (rows[0].ndim - 2)
-            rows = [own * w.reshape(shape) for own, w in zip(rows, self.weights, strict=True)]
+            rows = [signal * w.reshape(shape) for signal, w in zip(rows, self.weights, strict=True)]
         return np.concatenate(rows)
 
 
 def _split(parts: Iterable[Float], lengths: Sequence[int]) -> Iterator[Iterator[Float]]:
-    """Yield the parts of signals that follow one another, to be used up one signal at a time."""
-    coming, left = iter(parts), list[Float]()
+    """Split consecutive signals; each must be consumed before the next."""
+    coming, remaining = iter(parts), list[Float]()
 
-    def of(length: int) -> Iterator[Float]:
+    def take(length: int) -> Iterator[Float]:
         while length:
-            part = left.pop() if left else next(coming)
+            part = remaining.pop() if remaining else next(coming)
             if len(part) > length:
-                left.append(part[length:])
+                remaining.append(part[length:])
             yield part[:length]
             length -= min(length, len(part))
 
-    return (of(length) for length in lengths)
+    return (take(length) for length in lengths)
 
 
 def join_motions(motions: Sequence[Motion]) -> Motion:
-    """Return motions one after the other, as one on a time grid that goes on.
+    """Join motions one after the other, on one continued time grid.
 
     Raises `LogError` if the motions differ in joints or sample rate, or have no row filter.
     """
@@ -99,12 +101,12 @@ def join_motions(motions: Sequence[Motion]) -> Motion:
 
 
 def _require_alike(motion: Motion, first: Motion) -> RowFilter:
-    """Return the row filter of a motion that can be joined with the first one."""
+    """Check that a motion can be joined with the first one; return its row filter."""
     if motion.row_filter is None or motion.joint_names != first.joint_names:
-        raise LogError("only motions of the same joints, with a row filter, can be joined")
+        raise LogError("motions can be joined only if they have the same joints and a row filter")
     if abs(motion.dt - first.dt) > RATE_TOLERANCE * first.dt:
         raise LogError(
             f"logs of {1.0 / first.dt:.6g} and {1.0 / motion.dt:.6g} Hz cannot be fitted "
-            "together; record them at one rate, or identify them apart and `compare`"
+            "together; record them at one rate, or identify them separately and `compare`"
         )
     return motion.row_filter

@@ -27,36 +27,37 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
 MIN_LONG_SIZE = 1_000_000
-"""Positions, samples times joints, above which a log is read in parts; in memory they take .5 kB
-each on the way to an estimate."""
+"""Positions, samples times joints, above which a log is read in parts; an estimate takes 0.5 kB of
+memory for each."""
 
 PART_SIZE = 250_000
-"""Positions of a part."""
+"""Number of positions of a part."""
 
 LINES_PER_READ = 50_000
-"""Lines of a CSV that are read at a time."""
+"""Number of lines of a CSV that are read at a time."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class LongLog:
-    """A log in an HDF5 file, of which no more than a part is in memory."""
+    """A log in an HDF5 file, read in parts."""
 
     path: Path
-    """The file that holds it."""
+    """The HDF5 file."""
     name: str
-    """What messages call it."""
+    """Its name in messages."""
     samples: int
     dt: float
     """Sample time of the whole log [s]."""
     head: Log
-    """Its first samples, two parts, for what is decided by a part."""
+    """Its first samples, two parts, for decisions."""
 
     @classmethod
     def open(cls, path: Path, name: str, robot: Robot) -> Self:
-        """Return the log of an HDF5 file, all of whose samples are looked at once.
+        """Open the log of an HDF5 file and check all samples.
 
-        Raises as `load_log` does, and `LogError` if the log is of another robot or has no torque.
+        Raises as `load_log` does, and `LogError` if the log is of a different robot or has no
+        torque.
         """
         with open_hdf5(path) as file:
             t = file["t"]
@@ -74,11 +75,11 @@ class LongLog:
 
     @property
     def part_samples(self) -> int:
-        """Samples of a part."""
+        """Number of samples of a part."""
         return part_samples(self.head.dof)
 
     def part(self, first: int, stop: int) -> Log:
-        """Return the samples from `first` to `stop`, without truth."""
+        """Read the samples from `first` to `stop`, without truth."""
         return _part(self.path, self.name, first, stop)
 
     def excerpts(self, count: int) -> Iterator[Log]:
@@ -87,7 +88,7 @@ class LongLog:
             yield self.part(first, first + self.part_samples)
 
     def _extremes(self) -> Log:
-        """Return a short log with the extreme values of all parts, which are uniform in time."""
+        """Make a short log of the extreme values of all parts; check that time is uniform."""
         count = max(1, self.samples // self.part_samples)
         ends = np.linspace(0, self.samples, count + 1).astype(int)
         q, tau = list[Float1D](), list[Float1D]()
@@ -111,7 +112,7 @@ class LongLog:
 
 
 def part_samples(dof: int) -> int:
-    """Return how many samples of so many joints are a part."""
+    """Compute the number of samples of a part for a number of joints."""
     return max(PART_SIZE // dof, MIN_SAMPLES)
 
 
@@ -123,10 +124,7 @@ def _part(path: Path, name: str, first: int, stop: int) -> Log:
 
 
 def positions_of(path: Path) -> int:
-    """Return how many positions, samples times joints, a log of ours has; 0 where none can be seen.
-
-    What is wrong with such a file `load_log` says.
-    """
+    """Count positions, samples times joints, of a robotid_sim log file; 0 if unreadable."""
     try:
         if path.suffix.lower() != ".csv":
             with open_hdf5(path) as file:
@@ -141,7 +139,7 @@ def positions_of(path: Path) -> int:
 
 
 def copy_of_csv(path: Path, folder: Path) -> Path:
-    """Write a log from CSV to HDF5 in a folder, some lines at a time, and return that file.
+    """Convert a CSV log to HDF5 in a folder, some lines at a time; return that file.
 
     Raises as `load_log` does.
     """
@@ -174,7 +172,7 @@ def copy_of_csv(path: Path, folder: Path) -> Path:
 
 
 def _blocks(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield lines in blocks, each with the number of its first one; none is shorter than a log."""
+    """Yield blocks of lines with the number of the first one; none is shorter than a log."""
     first, lines = 1, list(islice(stream, LINES_PER_READ))
     while lines:
         following = list(islice(stream, LINES_PER_READ))
@@ -185,7 +183,7 @@ def _blocks(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _values(lines: Sequence[str], path: Path, names: list[str], first: int) -> Float2D:
-    """Return the numbers in lines of a CSV; what is wrong is said by the careful way."""
+    """Parse the numbers in lines of a CSV; `numbers_of` reports faults."""
     try:
         values = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
         if values.shape == (len(lines), len(names)):
@@ -196,7 +194,7 @@ def _values(lines: Sequence[str], path: Path, names: list[str], first: int) -> F
 
 
 def _make_growing(path: Path) -> None:
-    """Give the samples of a log in HDF5 room for more."""
+    """Make the data sets of a log in HDF5 extendable."""
     with h5py.File(path, "r+") as file:
         for name in ("t", *SAMPLE_CHANNELS):
             if name in file:

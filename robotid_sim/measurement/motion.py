@@ -1,6 +1,6 @@
 """Motion and torque after preprocessing, and the row filters that regressor and torque share.
 
-Signals between their samples.
+Interpolation of signals.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,40 +17,40 @@ from robotid_sim.errors import LogError, OptionError, ShapeError
 from robotid_sim.representation import public_value
 
 RINGING_TIME_RATIO = 8.0
-"""Time that a low-pass rings, over the period of its cut-off."""
+"""Ringing time of a low-pass over the period of its cut-off."""
 
 MAX_DENSE_STEP = 4
-"""Step between rows from which on filtering only the rows is faster than all samples."""
+"""Maximum step between rows for which filtering all samples is faster."""
 
 MIN_ROWS = 10
-"""Fewest rows of a fit."""
+"""Minimum number of rows of a fit."""
 
 MIN_PERIODS = 1.9
-"""Periods in the rows that can show that something repeats; filters take some of the two."""
+"""Minimum number of periods in the rows of a repetition; filters shorten two periods."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Zero-phase low-pass and decimation of regressor columns and torque alike.
+    """Zero-phase low-pass and decimation of regressor columns and torque.
 
     Filtering the torque alone biases the friction parameters by many standard deviations; the same
     linear filter on both sides of ``tau = W beta`` keeps the equation true.
     """
 
     first: int
-    """First sample that is used."""
+    """First used sample."""
     stop: int
-    """One past the last sample that is used."""
+    """One past the last used sample."""
     step: int
     """Every `step`-th filtered sample becomes a row."""
     edge: int
-    """Filtered samples dropped at both ends, where the filter rings."""
+    """Number of filtered samples dropped at both ends, where the filter rings."""
     cutoff: float
-    """Cut-off frequency times the sample time [cycles a sample]."""
+    """Cut-off frequency times the sample time [cycles per sample]."""
     order: int = 4
     gains: tuple[float, ...] | None = None
-    """First-order low-pass before it, ``y += gain (x - y)``, one gain a joint; None for none."""
+    """First-order low-pass before it, ``y += gain (x - y)``, one gain per joint; None for none."""
     cutoffs: tuple[float, ...] | None = None
     """Cut-off of every joint, none above `cutoff`; None for `cutoff` everywhere."""
 
@@ -67,8 +67,8 @@ class RowFilter:
         most = max(padding, 2 * self.edge + MIN_ROWS * self.step)
         if used <= most:
             raise LogError(
-                f"the log is too short: its filter leaves fewer than {MIN_ROWS} rows, one every "
-                f"{self.step} samples; {most + 1 - used} samples more are needed"
+                f"the log is too short for {MIN_ROWS} rows, one every {self.step} samples; "
+                f"{most + 1 - used} more samples are needed"
             )
 
     @property
@@ -78,11 +78,11 @@ class RowFilter:
 
     @property
     def lowest(self) -> float:
-        """Cut-off of the joint whose rows are the slowest [cycles a sample]."""
+        """Lowest cut-off of a joint [cycles per sample]."""
         return min(self.cutoffs or (self.cutoff,))
 
     def scale_cutoffs(self, factor: float, **changes: Any) -> Self:
-        """Return the filter with all cut-offs times a factor, and other changes of its fields."""
+        """Scale all cut-offs by a factor, with other changes of the fields."""
         cutoffs = self.cutoffs and tuple(factor * cutoff for cutoff in self.cutoffs)
         return replace(self, cutoff=factor * self.cutoff, cutoffs=cutoffs, **changes)
 
@@ -101,7 +101,7 @@ class RowFilter:
         return self.filter_parts(parts_of(x))
 
     def filter_parts(self, parts: Iterable[Float]) -> Float:
-        """Return the rows of a signal that comes in parts, one after the other; see `apply`."""
+        """Filter a signal in consecutive parts; see `apply`."""
         if self.gains is not None:
             parts = parts_of(first_order(np.concatenate([*parts]), self.gains))
         if self.cutoffs is None:
@@ -118,12 +118,12 @@ class RowFilter:
 
 @cache
 def low_pass(order: int, cutoff: float) -> Float1D:
-    r"""Return the impulse response of a Butterworth filter forward and backward.
+    r"""Compute the impulse response of a Butterworth filter forward and backward.
 
     Its spectrum is :math:`1 / (1 + (\tan \pi f / \tan \pi f_c)^{2 m})`.
 
-    The cut-off :math:`f_c` is in cycles a sample, m the order. The response has shape (2 k + 1,)
-    and ends where it has decayed to some 1e-9.
+    The cut-off :math:`f_c` is in cycles per sample, m the order. The response has shape (2 k + 1,)
+    and ends where it has decayed to about 1e-9.
     """
     reach = round(RINGING_TIME_RATIO / cutoff)
     warped = np.tan(np.pi * np.fft.rfftfreq(8 * reach)) / np.tan(np.pi * cutoff)
@@ -132,11 +132,10 @@ def low_pass(order: int, cutoff: float) -> Float1D:
 
 
 def filter_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Float:
-    """Return some evenly spaced samples of a signal after a symmetric filter.
+    """Filter a signal symmetrically and return evenly spaced samples.
 
-    Beyond its ends the signal is zero, not a reflection: that hinges on the first sample, whose
-    noise is not low-passed and would be that of the first rows. Only the samples that are asked for
-    are computed, as sums over the parts.
+    Beyond its ends the signal is zero, not a reflection, which would depend on the unfiltered noise
+    of the first sample. Only the requested samples are computed, as sums over the parts.
 
     The parts have shape (k, ...), the response is symmetric, shape (2 k + 1,), and the indices of
     the samples have shape (M,).
@@ -153,18 +152,18 @@ def filter_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Floa
         if begin == 0:
             rows = np.zeros((len(samples), *part.shape[1:]))
         end = begin + len(part)
-        near = slice(*np.searchsorted(samples, [begin - half, end + half]))
+        selected = slice(*np.searchsorted(samples, [begin - half, end + half]))
         shifted = np.lib.stride_tricks.sliding_window_view(np.pad(kernel, len(part)), len(part))
-        found = shifted[half + end - samples[near]] @ part.reshape(len(part), -1)
-        rows[near] += found.reshape(-1, *part.shape[1:])
+        filtered = shifted[half + end - samples[selected]] @ part.reshape(len(part), -1)
+        rows[selected] += filtered.reshape(-1, *part.shape[1:])
         begin = end
     return rows
 
 
 def first_order(x: Float, gains: Sequence[float]) -> Float:
-    """Return a signal, shape (N, n, ...), after ``y += gain (x - y)`` from rest, a gain a joint.
+    """Filter a signal, shape (N, n, ...), by ``y += gain (x - y)`` from rest, one gain per joint.
 
-    Raises `OptionError` if there are more or fewer gains than joints.
+    Raises `OptionError` unless there is one gain per joint.
     """
     if len(gains) != x.shape[1]:
         raise OptionError(f"{len(gains)} filter gains for {x.shape[1]} joints")
@@ -180,7 +179,7 @@ class Motion:
     """Joint motion and torque reconstructed from a log, on a uniform time grid."""
 
     t: Float1D
-    """Time at which motion and torque hold together [s], shape (N,)."""
+    """Time of motion and torque [s], shape (N,)."""
     q: Float2D
     dq: Float2D
     ddq: Float2D
@@ -189,7 +188,7 @@ class Motion:
     """Torque [N m], shape (N, n)."""
     joint_names: tuple[str, ...]
     row_filter: RowFilter | None = None
-    """What is applied to every column of W and to tau alike; None for every sample as it is."""
+    """Filter of every column of W and of tau; None for all samples unfiltered."""
     mask: Bool1D | None = None
     """Samples that may be used, shape (N,)."""
     period: float | None = None
@@ -208,7 +207,7 @@ class Motion:
 
     @property
     def repeats(self) -> float | None:
-        """Period [s], if the samples that become rows of a fit hold two of them."""
+        """Period [s], if the rows of a fit contain two of them."""
         used = slice(None) if self.row_filter is None else self.row_filter.sample_slice
         if self.period is None or np.ptp(self.t[used]) < MIN_PERIODS * self.period:
             return None
@@ -216,7 +215,7 @@ class Motion:
 
     @property
     def from_middle(self) -> Float1D:
-        """Time from the middle of the motion on [s], shape (N,)."""
+        """Time from the middle of the motion [s], shape (N,)."""
         return np.asarray(self.t - 0.5 * (self.t[0] + self.t[-1]))
 
     @property
@@ -228,22 +227,21 @@ class Motion:
 
 
 MIN_OPEN_SHARE = 0.05
-"""Rows that see a smaller share of open samples than this fade out instead of being scaled up."""
+"""Minimum share of open samples of a row that is scaled up; others fade out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GatedRowFilter(RowFilter):
-    r"""Row filter that leaves samples out, each joint for itself.
+    r"""Row filter that excludes samples joint by joint.
 
-    With the low-pass F and the gate :math:`g \in \{0, 1\}` of a joint it returns
+    With the low-pass F and the gate :math:`g \in \{0, 1\}` of a joint the result is
 
     .. math:: F(g x) / \sqrt{F g}
 
     of torque and of every column of the regressor: the applicability function of normalized
-    convolution [1]_. Both sides pass the same linear map, so ``tau = W beta`` stays exact however
-    many samples are shut, and no sample has to be invented. Division by the root of the open share,
-    where [1]_ divides by the share itself, leaves white noise with the same variance in every row,
-    which is what least squares wants.
+    convolution [1]_. Both sides pass the same linear map, so ``tau = W beta`` stays exact for any
+    gate, without invented samples. Division by the root of the open share, where [1]_ divides by
+    the share itself, keeps the variance of white noise equal in all rows, as least squares assumes.
 
     References
     ----------
@@ -255,20 +253,20 @@ class GatedRowFilter(RowFilter):
     """Samples in `sample_slice` that count, shape (stop - first, n)."""
 
     def __post_init__(self) -> None:
-        # A slotted dataclass is another class than the one its body sees: no bare super().
+        # A slotted dataclass replaces the class of its body: no bare super().
         RowFilter.__post_init__(self)
         if self.gate is None or len(self.gate) != self.stop - self.first:
             raise ShapeError(f"the gate of a row filter needs {self.stop - self.first} samples")
 
     def filter_parts(self, parts: Iterable[Float]) -> Float:
-        """Return the rows of a signal in parts, shut samples left out; see `RowFilter`."""
+        """Filter a signal in parts without closed samples; see `RowFilter`."""
         assert self.gate is not None
         share = RowFilter.filter_parts(self, parts_of(self.gate.astype(float)))
         rows = RowFilter.filter_parts(self, self._open(parts))
         return np.asarray(rows / np.sqrt(np.maximum(_expand_axes(share, rows), MIN_OPEN_SHARE)))
 
     def _open(self, parts: Iterable[Float]) -> Iterator[Float]:
-        """Yield the parts with zeros for the samples that are shut."""
+        """Yield the parts with zeros for closed samples."""
         assert self.gate is not None
         begin = 0
         for part in parts:
@@ -277,18 +275,18 @@ class GatedRowFilter(RowFilter):
 
 
 def _expand_axes(x: Any, other: Float) -> Any:
-    """Return an array (N, n) with as many axes as another one (N, n, ...)."""
+    """Expand an array (N, n) to the number of axes of another one (N, n, ...)."""
     return x.reshape(x.shape + (1,) * (other.ndim - 2))
 
 
 def remove_gate(row_filter: RowFilter) -> RowFilter:
-    """Return a row filter without its gate."""
+    """Remove the gate of a row filter."""
     options = {field.name: getattr(row_filter, field.name) for field in fields(RowFilter)}
     return RowFilter(**options)
 
 
 def add_gate(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
-    """Return a row filter with a gate, False for samples that do not count, added to its own."""
+    """Add a gate, False for excluded samples, to a row filter."""
     cut = gate[row_filter.sample_slice]
     if cut.all():
         return row_filter
@@ -299,24 +297,23 @@ def add_gate(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
 
 
 TAP_COUNT = 8
-"""Samples that an interpolated value is made of."""
+"""Number of samples of an interpolated value."""
 
 
 def interpolate_samples(x: Float2D, position: Float1D) -> Float2D:
-    r"""Return a signal at fractional sample positions, by Lagrange interpolation of order 7.
+    r"""Interpolate a signal at fractional sample positions by Lagrange interpolation of order 7.
 
     .. math:: x(p) = \sum_{n=0}^{7} x_{i+n} \prod_{k \neq n} \frac{p - i - k}{n - k}
 
-    with the eight samples around p, the fractional-delay filter that is maximally flat at
-    frequency zero [1]_, Lagrange interpolation. It is exact at the samples and for polynomials
-    of degree 7; half-way between samples a sinusoid of angular frequency w [rad a sample] is
-    off by at most :math:`1.1 \cdot 10^{-3} w^8` of its amplitude (the remainder of the
-    polynomial): 3e-5 at a tenth of the sample rate, 1e-7 at a twentieth. A step, as of friction
-    that turns around, rings by at most a tenth over three samples. At the ends of the signal
-    the eight samples lie on one side.
+    with the eight samples around p, the fractional-delay filter that is maximally flat at frequency
+    zero [1]_, Lagrange interpolation. It is exact at the samples and for polynomials of degree 7;
+    half-way between samples the error of a sinusoid of angular frequency w [rad per sample] is at
+    most :math:`1.1 \cdot 10^{-3} w^8` of its amplitude (the truncation error): 3e-5 at a tenth of
+    the sample rate, 1e-7 at a twentieth. A step, as of friction at a reversal, rings by at most a
+    tenth over three samples. At the ends of the signal the eight samples lie on one side.
 
     The signal x has at least eight samples, shape (N, n); positions are counted in samples from the
-    first, and outside the first or the last one counts.
+    first, and are clipped to the first and last one.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What happens to samples on the way into the file: some are lost, some are nonsense."""
+"""Recording faults of samples: lost ones and outliers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ def _require_share(sensor: Sensor, value: float) -> None:
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedSamples(Sensor):
-    """Samples that never arrive: the logger writes the last one again, as real loggers do.
+    """Lost samples: the logger repeats the previous one, as real loggers do.
 
     A packet carries all joints with position, torque and current, so they are lost together. The
     number lost is noted in the provenance. Apply it last.
@@ -43,21 +43,21 @@ class DroppedSamples(Sensor):
         _require_share(self, self.probability)
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
-        """Hold the last sample wherever one is lost."""
+        """Replace lost samples by the previous one."""
         lost = rng.random(log.t.size) < self.probability
         lost[0] = False
-        held = np.maximum.accumulate(np.where(lost, 0, np.arange(log.t.size)))
+        last = np.maximum.accumulate(np.where(lost, 0, np.arange(log.t.size)))
         names = ("q", "tau_meas", "dq", "current")
-        channels = {n: getattr(log, n)[held] for n in names if getattr(log, n) is not None}
+        channels = {n: getattr(log, n)[last] for n in names if getattr(log, n) is not None}
         return record_sensor(self, log, {"lost": int(lost.sum())}, **channels)
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outliers(Sensor):
-    """Single samples that are far off, each joint and channel for itself, with either sign.
+    """Outliers of single samples, independent by joint and channel, of either sign.
 
-    Their number is noted in the provenance. Least squares gives each of them its full weight.
+    Their number is noted in the provenance. Least squares gives them full weight.
     """
 
     check_options: ClassVar[Mapping[str, Any]] = {"probability": 0.1, "position": 3.0}

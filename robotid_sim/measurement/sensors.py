@@ -1,14 +1,14 @@
-"""What every sensor is: it turns a clean log into one that a real cell would have recorded.
+"""The base class of sensors: each converts a clean log into one that a real cell would record.
 
 Sensors compose: `measure` applies them one after the other with one generator, so that a seed fixes
-every bit. The order is part of the experiment, and it should be that of the cell: what happens to
-the quantity (eccentricity, jitter), then noise, then quantization, then what happens on the way
-into the file (delay, outliers, lost samples). Each sensor leaves a note in the provenance.
+every bit. The order is part of the experiment, and should be that of the cell: errors of the
+quantity (eccentricity, jitter), then noise, then quantization, then recording faults (delay,
+outliers, lost samples). Each sensor leaves a note in the provenance.
 
 Presets: sensors of typical cells, in one table, ``presets.toml``.
 
-The numbers are orders of magnitude, chosen so that the presets lie apart; where no source is named
-they are assumptions. `describe_presets` gives the table with the reasons.
+The numbers are orders of magnitude, chosen so that the presets differ; without a source they are
+assumptions. `describe_presets` gives the table with the reasons.
 """
 
 import tomllib
@@ -27,7 +27,7 @@ from robotid_sim.errors import LogError, OptionError, ShapeError, UnknownNameErr
 from robotid_sim.measurement.log import Log
 
 PROVENANCE_KEY = "measured_by"
-"""Key of the provenance under which sensors, with their options and draws, are listed in order."""
+"""Key of the provenance of the list of sensors, with options and random values."""
 
 PerJoint = float | tuple[float, ...]
 """One number for all joints, or one per joint."""
@@ -37,29 +37,29 @@ class Sensor(ABC):
     """One imperfection of the measurement; a frozen dataclass of its parameters."""
 
     check_options: ClassVar[Mapping[str, Any]] = {}
-    """Options with which `robotid_sim.testing` sees it act on a short log."""
+    """Options with which `robotid_sim.testing` tests it on a short log."""
 
     random: ClassVar[bool] = True
-    """Whether it draws anything."""
+    """Whether it uses random numbers."""
 
     @abstractmethod
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
-        """Return the log with this imperfection; `truth` stays untouched."""
+        """Apply this imperfection to a log; `truth` is unchanged."""
 
     def fix_draws(self, drawn: Mapping[str, Any]) -> "Sensor":
-        """Return the sensor with what a cell has for good held as drawn; most have nothing.
+        """Fix the random values that are constant for a cell; most sensors have none.
 
-        What it drew for a log is in the provenance of that.
+        The values for a log are in its provenance.
         """
         del drawn
         return self
 
     def again(self, log: Log, rng: np.random.Generator, share: float) -> Log:
-        """Return the log with this imperfection as a replicate of the experiment has it.
+        """Apply this imperfection as in a replicate of the experiment.
 
-        Most sensors are called with another generator. What draws nothing still differs between
-        replicates where it depends on more of the motion than one can repeat: the share, from 0 to
-        1 and spread evenly over replicates, takes the place of that.
+        Most sensors are called with a different generator. Deterministic sensors still differ
+        between replicates if they depend on details of the motion that do not repeat: the share,
+        from 0 to 1 and evenly spaced over replicates, represents these.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Sensor(ABC):
         Returns
         -------
         measured : Log
-            Its `truth` stays untouched.
+            Its `truth` is unchanged.
         """
         del share
         return self(log, rng)
@@ -82,7 +82,7 @@ class Sensor(ABC):
 def measure(
     log: Log, sensors: Sensor | Sequence[Sensor], rng: np.random.Generator | None = None
 ) -> Log:
-    """Return what one sensor, or several one after the other, make of a clean log.
+    """Measure a clean log with one sensor, or several one after the other.
 
     The generator is the only difference between noise seeds.
 
@@ -93,21 +93,21 @@ def measure(
     sensors : Sensor or sequence of Sensor
         Applied in this order.
     rng : numpy.random.Generator, optional
-        Source of all noise; sensors that draw nothing need none.
+        Source of all noise; deterministic sensors need none.
 
     Returns
     -------
     log : Log
-        What the sensors see; the clean one is its truth.
+        Measured log; the clean one is its truth.
 
     Raises
     ------
     OptionError
-        If a sensor draws noise and there is no generator, or changes the samples or joints.
+        If a random sensor has no generator, or a sensor changes the samples or joints.
     LogError
-        If what a sensor makes is no valid log; the text names the sensor.
+        If the result of a sensor is not a valid log; the message names the sensor.
     ArgumentTypeError
-        If the log or a sensor is of another type.
+        If the log or a sensor has a wrong type.
 
     Examples
     --------
@@ -126,34 +126,34 @@ def measure(
     for sensor in (sensors,) if isinstance(sensors, Sensor) else sensors:
         require_type(sensor, Sensor, "a sensor", "give objects such as EncoderNoise()")
         if rng is None and sensor.random:
-            raise OptionError(f"{type(sensor).__name__} draws noise; give rng")
+            raise OptionError(f"{type(sensor).__name__} needs random numbers; give rng")
         draw = rng if rng is not None else np.random.default_rng(0)
         log = _call_sensor(sensor, log, partial(sensor, log, draw))
     return log
 
 
 def _call_sensor(sensor: Sensor, log: Log, sense: Callable[[], Log]) -> Log:
-    """Return what a call of a sensor makes of a log; one of a user may return anything."""
-    what = f"what {type(sensor).__name__} returned"
+    """Call a sensor, which may be a user's, and check its result."""
+    result_name = f"the result of {type(sensor).__name__}"
     try:
-        seen = sense()
-    except LogError as error:  # blames samples; its cause is what is wrong with them
+        measured = sense()
+    except LogError as error:  # its cause names the fault of the samples
         reason = str(error.__cause__ or error).removeprefix("log: ")
-        what = f"sensor {type(sensor).__name__} makes no valid log"
-        raise LogError(f"{what}: {reason}; correct its options or its __call__") from error
-    require_type(seen, Log, what, "a sensor returns a Log")
-    if seen.q.shape != log.q.shape or seen.joint_names != log.joint_names:
-        raise OptionError(f"{what} has other samples or joints: a sensor leaves them as they are")
-    return seen
+        result_name = f"sensor {type(sensor).__name__} makes an invalid log"
+        raise LogError(f"{result_name}: {reason}; correct its options or its __call__") from error
+    require_type(measured, Log, result_name, "a sensor returns a Log")
+    if measured.q.shape != log.q.shape or measured.joint_names != log.joint_names:
+        raise OptionError(f"{result_name} has different samples or joints; a sensor must keep them")
+    return measured
 
 
 def replicate_measurement(
     log: Log, sensors: Sequence[Sensor], rng: np.random.Generator, share: float
 ) -> Log:
-    """Return what sensors make of a clean log in a replicate of the experiment.
+    """Measure a clean log in a replicate of the experiment.
 
     They apply in this order; `fix_sensors` gives those of the same cell. `share`, between 0 and 1,
-    is that of a step of an encoder by which this replicate lies elsewhere. The truth is the same.
+    is the shift of encoder steps in this replicate. The truth is the same.
     """
     for sensor in sensors:
         log = _call_sensor(sensor, log, partial(sensor.again, log, rng, share))
@@ -161,11 +161,11 @@ def replicate_measurement(
 
 
 def fix_sensors(sensors: Sequence[Sensor], log: Log) -> tuple[Sensor, ...]:
-    """Return the sensors that measured a log, ready to measure another with the same cell.
+    """Fix the sensors that measured a log, to measure another with the same cell.
 
-    Torque constants, offsets and phases of harmonics are drawn once for a cell: in a replicate of
-    the experiment they are the same, and only the noise differs. A log without notes of these
-    sensors, such as one of a machine, gives them back as they are.
+    Torque constants, offsets and phases of harmonics are constant for a cell: in a replicate of the
+    experiment only the noise differs. For a log without notes of these sensors, such as one of a
+    machine, they are unchanged.
     """
     notes = log.provenance.get(PROVENANCE_KEY, [])
     if [note["sensor"] for note in notes] != [type(sensor).__name__ for sensor in sensors]:
@@ -177,12 +177,11 @@ def fix_sensors(sensors: Sequence[Sensor], log: Log) -> tuple[Sensor, ...]:
 def record_sensor(
     sensor: Sensor, log: Log, facts: Mapping[str, Any] | None = None, **channels: Any
 ) -> Log:
-    """Return the log with new channels and a note of the sensor in its provenance.
+    """Replace channels of a log and note the sensor in its provenance.
 
-    A new torque moves the motor current with it, for the torque is the current times its
-    constant.
+    A new torque also changes the motor current, because torque is current times constant.
 
-    Facts are what the sensor drew or counted; its options and they go into the note.
+    Facts are random values or counts of the sensor; the note has its options and facts.
     """
     if "tau_meas" in channels and "current" not in channels and log.torque_constant is not None:
         channels["current"] = channels["tau_meas"] / log.torque_constant
@@ -194,15 +193,15 @@ def record_sensor(
 
 
 def _jsonable(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the mapping with arrays and tuples as lists, as a file gives them back."""
+    """Convert arrays and tuples to lists, as in a file."""
     return {k: np.asarray(v).tolist() if np.ndim(v) else v for k, v in values.items()}
 
 
 def keep_numbers(sensor: Sensor, *names: str, signed: bool = False, positive: bool = False) -> None:
     """Check options that are one number or one per joint, and freeze lists into tuples.
 
-    Raises `OptionError` if one is no number, not finite, negative unless `signed`, or zero where it
-    has to be `positive`.
+    Raises `OptionError` if one is not a number, not finite, negative unless `signed`, or zero if it
+    must be `positive`.
     """
     for name in names:
         value = getattr(sensor, name)
@@ -219,9 +218,9 @@ def keep_numbers(sensor: Sensor, *names: str, signed: bool = False, positive: bo
 
 
 def expand_option(sensor: Sensor, name: str, log: Log) -> Float1D:
-    """Return an option as one number per joint of the log, shape (n,).
+    """Expand an option to one number per joint of the log, shape (n,).
 
-    Raises `OptionError` if it has another number of entries than the log has joints.
+    Raises `OptionError` if it does not have one entry per joint.
     """
     value = np.asarray(getattr(sensor, name), dtype=float)
     if value.ndim == 1 and value.size != log.dof:
@@ -233,7 +232,7 @@ def expand_option(sensor: Sensor, name: str, log: Log) -> Float1D:
 
 
 def expand_by_joint_type(sensor: Sensor, log: Log) -> Float1D:
-    """Return the options `revolute` and `prismatic` joint by joint, shape (n,)."""
+    """Expand the options `revolute` and `prismatic` joint by joint, shape (n,)."""
     both = (expand_option(sensor, name, log) for name in ("prismatic", "revolute"))
     return np.asarray(np.where(is_prismatic(log), *both))
 
@@ -244,7 +243,7 @@ def is_prismatic(log: Log) -> Bool1D:
 
 
 def torque_rms(log: Log) -> Float1D:
-    """Return the RMS torque of every joint after time zero, or of the approach alone [N m]."""
+    """Compute the RMS torque of every joint after time zero, or of the approach alone [N m]."""
     motion = log.t >= 0.0 if (log.t >= 0.0).any() else log.t < 0.0
     return np.asarray(np.sqrt((log.tau_meas[motion] ** 2).mean(axis=0)))
 
@@ -259,7 +258,7 @@ class HarmonicSensor(Sensor):
     r"""A sensor with an error of the angle :math:`\alpha = G q` of the encoder or the motor.
 
     The error is :math:`e = A \sum_k s_k \sin(k \alpha + \varphi_k)`; of a prismatic joint with a
-    screw of lead p the angle is :math:`2 \pi G q / p`. Phases are drawn.
+    screw of lead p the angle is :math:`2 \pi G q / p`. Phases are random.
     """
 
     orders: tuple[float, ...] = (1.0, 2.0)
@@ -271,7 +270,7 @@ class HarmonicSensor(Sensor):
     lead: PerJoint = 0.01
     """Travel of a prismatic joint per revolution of its screw [m]."""
     phase: _Phases | None = None
-    """Phases [rad], a list per order with one per joint; by default they are drawn."""
+    """Phases [rad], a list per order with one per joint; random by default."""
 
     def __post_init__(self) -> None:
         keep_numbers(self, "orders", "shares")
@@ -280,15 +279,15 @@ class HarmonicSensor(Sensor):
         lists = isinstance(orders, tuple) and isinstance(shares, tuple)
         if not lists or len(orders) != len(shares):
             raise OptionError(
-                f"{type(self).__name__} orders and shares are lists of the same length, got "
+                f"{type(self).__name__} orders and shares must be lists of the same length, got "
                 f"{orders} and {shares}"
             )
 
     def harmonics(self, log: Log, rng: np.random.Generator) -> tuple[Float2D, Float2D]:
-        """Return the error over its amplitude, (N, n), and the phases, (len(orders), n) [rad].
+        """Compute the error over its amplitude, (N, n), and the phases, (len(orders), n) [rad].
 
-        Phases that are not given are drawn. Raises `OptionError` if they are given, but not one per
-        order and joint.
+        Phases are random if not given. Raises `OptionError` if given phases are not one per order
+        and joint.
         """
         shape = (len(self.orders), log.dof)
         if self.phase is None:
@@ -305,14 +304,14 @@ class HarmonicSensor(Sensor):
         return np.asarray(sum(share * np.sin(k * angle + p) for k, share, p in terms)), phase
 
     def fix_draws(self, drawn: Mapping[str, Any]) -> Sensor:
-        """Hold the phases; see `Sensor`."""
+        """Fix the phases; see `Sensor`."""
         return replace(self, phase=drawn["phase"])
 
 
 _PRESET_TABLE: Mapping[str, Mapping[str, Any]] = tomllib.loads(
     (files(__package__) / "presets.toml").read_text("utf-8")
 )
-"""By sensor, in the order in which they apply: the reason, and options by preset."""
+"""By sensor, in order of application: the reason, and options by preset."""
 
 _PRESET_NAMES = ("lab", "industrial", "harsh")
 
@@ -323,13 +322,13 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         for name in _PRESET_NAMES
     },
 }
-"""Sensors with their options, by preset, in the order in which they apply; `ideal` has none."""
+"""Sensors with their options, by preset, in order of application; `ideal` has none."""
 
 
 def preset(name: str) -> dict[str, dict[str, Any]]:
     """Return the sensors of a preset with their options, a copy.
 
-    Raises `UnknownNameError` if there is no such preset; the text lists those there are.
+    Raises `UnknownNameError` if there is no such preset; the message lists the known ones.
     """
     if name not in PRESETS:
         raise UnknownNameError.from_names("sensor preset", name, PRESETS)
@@ -337,7 +336,7 @@ def preset(name: str) -> dict[str, dict[str, Any]]:
 
 
 def describe_presets() -> list[dict[str, Any]]:
-    """Return the table: a row per preset and sensor with its options and the reason for them."""
+    """Make the table: a row per preset and sensor with its options and their reason."""
     return [
         {"preset": name, "sensor": s, "options": options, "reason": _PRESET_TABLE[s]["reason"]}
         for name in _PRESET_NAMES

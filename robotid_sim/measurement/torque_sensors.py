@@ -15,7 +15,7 @@ from robotid_sim.measurement.motion import interpolate_samples
 from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
 
 MAX_DELAY = 10.0
-"""Longest delay of a channel [s]."""
+"""Maximum delay of a channel [s]."""
 
 PEAK_CURRENT = 10.0
 """Current at the largest torque of a log, if no torque constant is given [A]; assumed."""
@@ -58,15 +58,15 @@ class TorqueNoise(Sensor):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueOffset(Sensor):
-    """A constant error of the joint torques: what is given, plus a draw of the size of the torque.
+    """A constant error of the joint torques: a given part and a random part.
 
-    It looks like the offset `Fo` of a friction model, and like gravity where a joint hardly moves.
+    It resembles the offset `Fo` of a friction model, and gravity where a joint hardly moves.
     """
 
     offset: PerJoint = 0.0
-    """Error that is added [N m], of either sign."""
+    """Given error [N m], of either sign."""
     relative: PerJoint = 0.005
-    """Standard deviation of the drawn error over the RMS torque of the joint."""
+    """Standard deviation of the random error over the RMS torque of the joint."""
 
     def __post_init__(self) -> None:
         sensors.keep_numbers(self, "offset", signed=True)
@@ -79,7 +79,7 @@ class TorqueOffset(Sensor):
         return sensors.record_sensor(self, log, {"offset": offset}, tau_meas=log.tau_meas + offset)
 
     def fix_draws(self, drawn: Mapping[str, Any]) -> Sensor:
-        """Hold the offset; see `Sensor`."""
+        """Fix the offset; see `Sensor`."""
         return replace(self, offset=drawn["offset"], relative=0.0)
 
 
@@ -90,8 +90,8 @@ class TorqueRipple(HarmonicSensor):
 
     .. math:: e(q) = A \sum_k s_k \sin(k \alpha + \varphi_k), \qquad \alpha = G q
 
-    A torque taken from the motor current misses cogging and the ripple of the torque constant; a
-    harmonic drive errs twice per revolution of its wave generator [1]_. Phases are drawn. It reads
+    A torque computed from the motor current omits cogging and the ripple of the torque constant; a
+    harmonic drive errs twice per revolution of its wave generator [1]_. Phases are random. It reads
     the positions of the log: apply it before sensors of the positions, or accept their error.
 
     References
@@ -121,14 +121,13 @@ class TorqueRipple(HarmonicSensor):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MotorCurrent(Sensor):
-    r"""Torque taken from the motor current with a torque constant that is not quite right.
+    r"""Torque computed from the motor current with a wrong torque constant.
 
     .. math:: i = \frac{\tau}{K (1 + \delta)} + i_0 + w, \qquad \tau_{meas} = K i
 
-    K is the constant that the cell believes in, at the joint: torque constant of the motor times
-    gear ratio [1]_; the true one is larger by the share delta. Every identified parameter of the
-    joint is then wrong by the factor :math:`1 / (1 + \delta)`, at any noise. The log keeps current
-    and believed constant.
+    K is the assumed constant at the joint: torque constant of the motor times gear ratio [1]_; the
+    true one is larger by the share delta. Every identified parameter of the joint is then wrong by
+    the factor :math:`1 / (1 + \delta)`, at any noise. The log has current and assumed constant.
 
     References
     ----------
@@ -138,11 +137,11 @@ class MotorCurrent(Sensor):
     """
 
     torque_constant: PerJoint | None = None
-    """Believed constant K [N m/A or N/A]; by default the largest torque of the log over 10 A."""
+    """Assumed constant K [N m/A or N/A]; by default the largest torque of the log over 10 A."""
     error: PerJoint = 0.0
-    """Given part of delta, true over believed constant minus one, of either sign."""
+    """Given part of delta, true over assumed constant minus one, of either sign."""
     error_std: PerJoint = 0.02
-    """Standard deviation of the drawn part of delta."""
+    """Standard deviation of the random part of delta."""
     noise: PerJoint = 0.02
     """Standard deviation of white noise w on the current [A]."""
     offset: PerJoint = 0.0
@@ -155,29 +154,29 @@ class MotorCurrent(Sensor):
             sensors.keep_numbers(self, "torque_constant", positive=True)
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
-        """Replace `tau_meas` by what the current tells; add `current` and `torque_constant`."""
+        """Replace `tau_meas` by that of the current; add `current` and `torque_constant`."""
         if self.torque_constant is not None:
-            believed = sensors.expand_option(self, "torque_constant", log)
+            assumed = sensors.expand_option(self, "torque_constant", log)
         else:
             peak = np.abs(log.tau_meas).max(axis=0)
-            believed = np.where(peak > 0.0, peak / PEAK_CURRENT, 1.0)
+            assumed = np.where(peak > 0.0, peak / PEAK_CURRENT, 1.0)
         drawn = sensors.expand_option(self, "error_std", log) * rng.standard_normal(log.dof)
         delta = sensors.expand_option(self, "error", log) + drawn
-        delta = np.maximum(delta, -0.9)  # a drive whose torque turned its sign would not run
+        delta = np.maximum(delta, -0.9)  # a drive with inverted torque would not run
         noise = sensors.expand_option(self, "noise", log) * rng.standard_normal(log.q.shape)
         offset = sensors.expand_option(self, "offset", log)
-        current = log.tau_meas / (believed * (1.0 + delta)) + offset + noise
+        current = log.tau_meas / (assumed * (1.0 + delta)) + offset + noise
         return sensors.record_sensor(
             self,
             log,
-            {"error": delta, "torque_constant": believed},
-            tau_meas=believed * current,
+            {"error": delta, "torque_constant": assumed},
+            tau_meas=assumed * current,
             current=current,
-            torque_constant=believed,
+            torque_constant=assumed,
         )
 
     def fix_draws(self, drawn: Mapping[str, Any]) -> Sensor:
-        """Hold the torque constants; see `Sensor`."""
+        """Fix the torque constants; see `Sensor`."""
         constant = drawn["torque_constant"]
         return replace(self, error=drawn["error"], error_std=0.0, torque_constant=constant)
 
@@ -185,12 +184,11 @@ class MotorCurrent(Sensor):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueDelay(Sensor):
-    """A late torque channel: its samples belong to an earlier time than their stamp says.
+    """A delayed torque channel: its samples belong to an earlier time than their stamps.
 
     Fractions of a sample are interpolated, see `interpolate_samples`: up to a tenth of the sample
-    rate
-    the delay is right to 1e-5 samples. The first samples, for which no earlier torque is known,
-    repeat the first one.
+    rate the error of the delay is 1e-5 samples. The first samples, without earlier torque, repeat
+    the first one.
 
     Examples
     --------
@@ -211,16 +209,14 @@ class TorqueDelay(Sensor):
     random: ClassVar[bool] = False
 
     delay: float = 0.0
-    """Delay behind the positions [s]."""
+    """Delay after the positions [s]."""
     samples: float = 0.0
-    """Delay in samples, added to that; fractions are fine."""
+    """Delay in samples, added to that; may be a fraction."""
 
     def __post_init__(self) -> None:
         sensors.keep_numbers(self, "delay", "samples")
         if self.delay > MAX_DELAY or self.samples > 1e5:
-            text = (
-                f"a torque delay of {self.delay:g} s and {self.samples:g} samples is no channel's"
-            )
+            text = f"a torque delay of {self.delay:g} s and {self.samples:g} samples is implausible"
             raise OptionError(f"{text}; give up to {MAX_DELAY:g} s and 1e5 samples")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
@@ -228,7 +224,7 @@ class TorqueDelay(Sensor):
         del rng
         late = self.delay / log.dt + self.samples
         whole = round(late)
-        late = whole if abs(late - whole) < 1e-9 else late  # rounding of the mean step
+        late = whole if abs(late - whole) < 1e-9 else late  # rounding error of the mean step
         position = np.arange(log.t.size) - late
         return sensors.record_sensor(
             self, log, tau_meas=interpolate_samples(log.tau_meas, position)

@@ -29,7 +29,7 @@ from robotid_sim.model.urdf_xml import parse_xml
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CadLink:
-    """Mass properties that a link got from its geometry."""
+    """Mass properties of a link, computed from its geometry."""
 
     name: str
     movable: bool
@@ -63,7 +63,7 @@ class CadInertia:
         return sum(link.volume for link in self.links)
 
     def content(self) -> dict[str, Any]:
-        """Return what every link got as JSON values."""
+        """Return the mass properties of every link as JSON values."""
         links = []
         for link in self.links:
             _, com, central = inertia.unpack(link.phi)
@@ -93,7 +93,7 @@ def link_solid(
 ) -> tuple[Solid, tuple[str, ...]]:
     """Return the union of shapes in the frame of their body, and the meshes taken by their hull.
 
-    Of visual and collision shapes the others are taken where a body has none of those asked for.
+    Where a body has no shapes of the requested kind (visual or collision), the other kind is used.
     Overlaps count once; a mesh may have cavities, its own overlaps count twice.
 
     With `convex_hull` the hull of a mesh that is not closed is taken; with `collision` collision
@@ -135,7 +135,7 @@ def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
     """Return masses in proportion to positive volumes whose sum is `total` to the last bit [kg].
 
     In any order: the shares are whole multiples of the spacing of floating-point numbers at
-    `total`. Each is rounded down, and the steps that are left go to the largest remainders. Sums of
+    `total`. Each is rounded down, and the remaining steps go to the largest remainders. Sums of
     such multiples up to `total` are exact.
     """
     if not (0.0 < total < math.inf) or not all(0.0 < v < math.inf for v in volumes):
@@ -144,9 +144,9 @@ def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
     whole = sum(map(Fraction, volumes))
     exact = [Fraction(total) / step * Fraction(volume) / whole for volume in volumes]
     counts = [math.floor(share) for share in exact]
-    left = int(Fraction(total) / step) - sum(counts)
+    remaining = int(Fraction(total) / step) - sum(counts)
     by_remainder = sorted(range(len(counts)), key=lambda k: counts[k] - exact[k])
-    for k in by_remainder[:left]:
+    for k in by_remainder[:remaining]:
         counts[k] += 1
     return [float(count * step) for count in counts]
 

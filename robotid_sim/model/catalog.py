@@ -1,7 +1,7 @@
 """The robots that ship with the package, and from a name or a path to a Robot.
 
 The links of the URDFs have the inertia of their meshes. What papers print, possible or not, stands
-in a ``published.toml`` beside them, with a set of bodies that can exist for the engine.
+in a ``published.toml`` beside them, with a physically consistent set of bodies for the engine.
 """
 
 import tomllib
@@ -113,8 +113,8 @@ def load_published_parameters(robot: str, name: str | None = None) -> PublishedP
         axes = np.column_stack([x, y, np.cross(x, y)])
         frames.append(transform(axes, np.array(frame["origin"], dtype=float)))
         bodies.append(inertia.transform(_body(chosen[link.name]), frames[-1]))
-        given = chosen.get(joint.name, {})
-        drives.append([float(given.get(symbol, 0.0)) for symbol in parameters.JOINT_SYMBOLS])
+        values = chosen.get(joint.name, {})
+        drives.append([float(values.get(symbol, 0.0)) for symbol in parameters.JOINT_SYMBOLS])
     return PublishedParameters(
         name=name,
         summary=chosen["summary"],
@@ -157,7 +157,7 @@ def make_published_links(robot: str) -> Robot:
     """Build the links that a paper is about, alone, from its set for the engine.
 
     The chain ends at the same link as that of `load_published_parameters`, but nothing hangs on it:
-    the wrist, which `load_robot` with that tip locks and adds to the last link, is left out.
+    the wrist, which `load_robot` with that tip locks and adds to the last link, is omitted.
     """
     published = load_published_parameters(robot, _read_published(robot)["engine"])
     return _replace_bodies(load_robot(robot, tip=published.tip), published)
@@ -176,7 +176,7 @@ def make_published_plant(robot: str, tip: str | None = None) -> Robot:
     Returns
     -------
     robot : Robot
-        Of bodies that can exist; friction, rotors and limits are the catalog's.
+        Of physically consistent bodies; friction, rotors and limits are the catalog's.
 
     Raises
     ------

@@ -35,33 +35,33 @@ def find_urdf(robot: str | Path) -> Path:
     if str(robot) in robots:
         return robots[str(robot)]
     path = Path(robot)
-    if not path.is_file() and (known := _find_published(str(robot))):
-        return known
+    if not path.is_file() and (published := _find_published(str(robot))):
+        return published
     if not path.is_file():
         names = ", ".join(robots)
         raise UnknownNameError(
             f"no robot '{robot}'{suggestion(str(robot), robots)}: neither a file nor in the "
-            f"catalog ({names}); give a catalog name, the path of a URDF or MJCF file, or, with "
-            "the extra robots, a name of robot_descriptions or example-robot-data"
+            f"catalog ({names}); give a path, or, with the extra robots, a name of "
+            "robot_descriptions"
         )
     return path
 
 
 def _find_published(name: str) -> Path | None:
-    """Find a robot of the packages example-robot-data and robot_descriptions, if they have it."""
+    """Find a robot in the packages example-robot-data and robot_descriptions."""
     if not name.isidentifier():  # a path
         return None
     with suppress(PackageNotFoundError):
         installed = distribution("example-robot-data").files or []
-        wanted = (f"{name}.urdf", f"{name}_robot.urdf")
-        found = [file for file in installed if file.name in wanted]
-        if found:
-            return Path(str(min(found, key=str).locate())).resolve()
-    place = f"robot_descriptions.{name}"  # whose other modules are no robots
+        file_names = (f"{name}.urdf", f"{name}_robot.urdf")
+        files = [file for file in installed if file.name in file_names]
+        if files:
+            return Path(str(min(files, key=str).locate())).resolve()
+    place = f"robot_descriptions.{name}"  # whose other modules are not robots
     is_robot = name.endswith("_description") and find_spec("robot_descriptions") is not None
     if not is_robot or find_spec(place) is None:
         return None
-    try:  # it fetches a repository, unless it has it
+    try:  # downloads a repository if it is not cached
         module = import_module(place)
     except Exception as error:  # of Git, or of the network
         text = " ".join(str(error).split())

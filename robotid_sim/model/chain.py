@@ -13,7 +13,7 @@ from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.urdf import MOVABLE_KINDS, UrdfDocument, UrdfJoint
 
 MAX_JOINTS = 64
-"""Joints of a chain; what is computed of it grows with the cube of them."""
+"""Joints of a chain; the cost of its dynamics grows with their cube."""
 
 MAX_SUGGESTIONS = 6
 """Most tips that a message offers."""
@@ -37,7 +37,7 @@ class Body:
     locked: tuple[str, ...]
     """Names of the links fused to it behind at least one joint locked at zero."""
     shapes: tuple[GeometryShape, ...]
-    """Shapes of all of them, placed in the frame of the body."""
+    """Shapes of all fused links, in the frame of the body."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
     By default base and tip are what the file's ``<robotid>`` element says. Else, with a tip alone,
     the base is where the longest run of joints toward it begins that no other moving branch leaves:
     the body that carries an arm, behind wheels, legs, lift or waist. Without a tip, the base is the
-    root and the tip the end of the longest chain that is left when mimic joints and joints below a
+    root and the tip the end of the longest remaining chain when mimic joints and joints below a
     branch whose siblings also move are locked; among equals, the one with the fewest links.
 
     Raises `UnknownNameError` if a name is not a link of the robot, `UrdfError` if the tip is not
@@ -258,7 +258,7 @@ def branches_left(document: UrdfDocument, joint_names: Sequence[str]) -> list[st
 
 
 def chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:
-    """Return what became of the links and joints of a document, one sentence each."""
+    """Describe how the links and joints of a document were used, one sentence each."""
     locked, bodies = chain.locked_joints, {b.joint.child: b.phi for b in chain.bodies}
     moved = [n for b in chain.bodies for n in (b.joint.child, *b.fixed, *b.locked)]
     links = [document.links[name] for name in moved]

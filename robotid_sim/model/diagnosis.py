@@ -1,4 +1,4 @@
-"""What is right and wrong with the inertia of a robot, body by body, and what a repair changes."""
+"""Physical consistency of a robot, body by body, and the changes of a repair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class BodyDiagnosis:
     reason: str | None
     """Why no rigid body can have these parameters; None if one can."""
     engine: str | None
-    """What the engine would do with them in silence; None if nothing."""
+    """What an engine would silently do with them; None if nothing."""
     mass: float
     """Mass [kg]."""
     com: Float1D
@@ -40,9 +40,10 @@ class BodyDiagnosis:
     moments: Float1D
     """Principal moments about the COM, ascending [kg m^2], shape (3,)."""
     triangle_margin: float
-    """(I1 + I2 - I3) / I3; not negative for a body that can exist."""
+    """(I1 + I2 - I3) / I3; not negative for a physically consistent body."""
     pseudo_inertia: Float1D
-    """Eigenvalues of the pseudo-inertia, ascending, shape (4,); none negative if it can exist."""
+    """Eigenvalues of the pseudo-inertia, ascending, shape (4,); none negative if it is physically
+    consistent."""
     com_inside: bool | None
     """Whether the COM lies in the convex hull of the body's geometry; None if that is not known."""
 
@@ -52,7 +53,7 @@ class RepairReport:
     """What a repair has changed."""
 
     metric: str
-    """What was minimal."""
+    """The distance that was minimized."""
     distance: Float1D
     """Relative Frobenius distance of the tensor about the COM, by body, shape (n,)."""
     changed: tuple[tuple[str, float, float], ...]
@@ -70,7 +71,7 @@ def diagnose(robot: Robot) -> list[BodyDiagnosis]:
 
 
 def diagnose_body(link: Link) -> BodyDiagnosis:
-    """Return what is right and wrong with a body."""
+    """Check the inertial parameters of a body."""
     mass, com, central = inertia.unpack(link.phi)
     reason = inertia.inconsistency(link.phi)
     margin = inertia.triangle_margin(link.phi)
@@ -112,7 +113,7 @@ def is_in_hull(points: Float2D, x: Float1D) -> bool | None:
 
 
 def repair_report(before: Robot, after: Robot, change: Float2D, size: Float1D) -> RepairReport:
-    """Return what a repair has changed.
+    """Compare a repaired robot with the original.
 
     Over random states, `change` is the change of the joint torques, shape (N, n), and `size` are
     the RMS torques of the robot before, shape (n,).
@@ -135,8 +136,8 @@ def repair_report(before: Robot, after: Robot, change: Float2D, size: Float1D) -
 
 
 def summary(bodies: Sequence[BodyDiagnosis]) -> str:
-    """Return in one sentence how many bodies can exist."""
+    """Return the number of physically consistent bodies in one sentence."""
     bad = [body.name for body in bodies if body.reason is not None]
     if not bad:
-        return f"all {len(bodies)} bodies can exist"
-    return f"{len(bad)} of {len(bodies)} bodies cannot exist: {', '.join(bad)}"
+        return f"all {len(bodies)} bodies are physically consistent"
+    return f"{len(bad)} of {len(bodies)} bodies are not physically consistent: {', '.join(bad)}"

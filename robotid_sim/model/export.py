@@ -6,7 +6,7 @@ body get an explicit zero inertial, their mass being part of the fused body.
 
 Rotor inertia in the ``<transmission>`` elements of a URDF, where Drake looks for it.
 
-URDF itself has no place for it. Drake reads the gear ratio r and the inertia I of the rotor from
+URDF itself cannot represent it. Drake reads the gear ratio r and the inertia I of the rotor from
 the actuator of a transmission; what the joint feels, `Ia`, is r^2 I. Where a file gives no ratio,
 it is one, and the rotor is as heavy as the joint feels it.
 """
@@ -48,7 +48,7 @@ def write_urdf(
     """Write `robot` as URDF, atomically, with its meshes beside it; return what they lack.
 
     Comments, visuals, transmissions and all else of the file that the robot was read from stay.
-    What URDF has no place for (`Ia`, `Fo`, `eps`, acceleration limit, chain ends) goes into one
+    What URDF cannot represent (`Ia`, `Fo`, `eps`, acceleration limit, chain ends) goes into one
     ``<robotid>`` element, which other loaders ignore and ours reads back, and `Ia` also into the
     ``<transmission>`` of its joint. A mesh that is missing keeps its name.
 
@@ -94,13 +94,13 @@ def write_urdf(
 
 
 def list_urdf_losses(robot: Robot) -> tuple[str, ...]:
-    """Return what readers of plain URDF do not see of a robot, one sentence each."""
+    """List properties of a robot that plain URDF cannot represent, one sentence each."""
     largest = max(robot.joints, key=lambda joint: joint.rotor_inertia)
     friction = [joint.friction for joint in robot.joints]
     sentences = []
     if largest.rotor_inertia > 0.0:
         sentences.append(
-            f"URDF has no place for rotor inertia, up to {largest.rotor_inertia:.3g} "
+            f"URDF cannot represent rotor inertia, up to {largest.rotor_inertia:.3g} "
             f"{'kg' if largest.prismatic else 'kg m²'} at {largest.name}: Drake reads it from "
             "<transmission>, MuJoCo from MJCF; PyBullet, Pinocchio and Gazebo leave it out."
         )
@@ -123,9 +123,9 @@ def list_urdf_losses(robot: Robot) -> tuple[str, ...]:
 
 
 def embed_parameters(robot: Robot) -> Robot:
-    """Return the robot with its own numbers in the text of its file, which is not written.
+    """Write the parameters of a robot into the text of its file in memory.
 
-    A model that was derived from another then says nothing of the other one's parameters.
+    A derived model then has no parameters of the original in its text.
     """
     if robot.document is None:
         return robot
@@ -202,7 +202,7 @@ def _write_body(root: etree._Element, robot: Robot, link: Link) -> None:
         phi -= next(b for b in whole.bodies if b.joint.child == link.name).phi_locked
         if inertia.inconsistency(phi) is None:
             _write_inertial(root, link.name, phi)
-        else:  # what is left for the link itself is impossible: make the locked joints rigid
+        else:  # the rest of the link itself is impossible: make the locked joints rigid
             for joint in root.findall("joint"):
                 child = joint.find("child")
                 if child is not None and child.get("link") in link.locked:
@@ -247,22 +247,22 @@ def _write_joint(root: etree._Element, robot: Robot, k: int) -> None:
     dynamics = _child(element, "dynamics")
     dynamics.set("damping", number_text(joint.friction.Fv))
     dynamics.set("friction", number_text(joint.friction.Fc))
-    given = {} if robot.document is None else robot.document.joints[joint.name].limits
+    stated = {} if robot.document is None else robot.document.joints[joint.name].limits
     values = {"velocity": joint.velocity}
     if element.get("type") != "continuous":
         values |= {"lower": joint.lower, "upper": joint.upper}
     if np.isfinite(joint.effort):
         values["effort"] = joint.effort
-    elif given.get("effort") != 0.0:
+    elif stated.get("effort") != 0.0:
         values["effort"] = 0.0  # no limit
     limit = _child(element, "limit")
     for key, value in values.items():
-        if given.get(key) != value:
+        if stated.get(key) != value:
             limit.set(key, number_text(value))
 
 
 def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: MeshMode) -> None:
-    """Let every mesh and texture lead to its file from where the URDF will be."""
+    """Make the paths of meshes and textures relative to the URDF that is written."""
     if robot.document is None:
         return
     source = robot.document.path
@@ -306,7 +306,7 @@ HARDWARE_INTERFACE = "hardware_interface/EffortJointInterface"
 
 
 def write_rotor_inertia(root: etree._Element, robot: Robot) -> list[etree._Element]:
-    """Give the actuators of the joints their rotors; return transmissions that were added.
+    """Add rotor inertia to the actuators of joints; return transmissions that were added.
 
     Where one joint has a rotor, every joint gets an actuator: Drake drives no other one.
     """
@@ -314,9 +314,9 @@ def write_rotor_inertia(root: etree._Element, robot: Robot) -> list[etree._Eleme
     for joint in robot.joints:
         actuator = _actuator(root, joint.name)
         if actuator is None and driven:
-            taken = {element.get("name") for element in root.findall("transmission")}
+            names = {element.get("name") for element in root.findall("transmission")}
             name = f"{joint.name}_transmission"
-            while name in taken:
+            while name in names:
                 name += "_"
             transmission = etree.SubElement(root, "transmission", name=name)
             etree.SubElement(transmission, "type").text = TRANSMISSION_TYPE

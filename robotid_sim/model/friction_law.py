@@ -1,4 +1,4 @@
-r"""What a law of the friction of a simulated plant is, and the formula that its numbers go into.
+r"""Friction laws of a simulated plant, all cases of one formula.
 
 Every law is a case of one formula, per joint, with its numbers derived from the robot's own Fv and
 Fc, so that the shares below mean the same on a large and on a small joint:
@@ -36,7 +36,8 @@ from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.robot import Robot
-from robotid_sim.registry import Registry
+from robotid_sim.registry import Alias, Registry
+from robotid_sim.renamed import RENAMED_KINDS, upgrade_word
 
 COLUMNS = (
     "Fv_forward",
@@ -51,13 +52,13 @@ COLUMNS = (
     "Fo",
     "eps",
 )
-"""Coefficients of a joint, in this order: the formula above, once for each direction."""
+"""Coefficients of a joint: those of the formula above, for either direction."""
 
 POSITIVE_COLUMNS = ("velocity", "shape", "eps")
-"""Those that the formula divides by or needs above zero at rest."""
+"""Coefficients that must be positive."""
 
 SIGNED_COLUMNS = ("Fo",)
-"""Those of either sign; all others are 0 or more, for friction takes energy."""
+"""Coefficients of either sign; all others are 0 or more, for friction dissipates energy."""
 
 
 class FrictionLaw(ABC):
@@ -75,13 +76,13 @@ class FrictionLaw(ABC):
         """
 
     def terms(self, robot: Robot) -> tuple[JointTerm, ...]:
-        """Return what the plant has beside these coefficients."""
+        """Return further joint terms of the plant."""
         del robot
         return ()
 
     @property
     def duration(self) -> float:
-        """Time after which what warms up has done so [s]."""
+        """Time after which the joints have warmed up [s]."""
         return np.inf
 
 
@@ -169,7 +170,7 @@ class SmoothCoulomb(FrictionLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stribeck(FrictionLaw):
-    r"""Dry friction that falls from a static level to the Coulomb level with rising velocity.
+    r"""Stribeck friction: it decreases from the static to the Coulomb level with velocity.
 
     :math:`[F_c + (F_s - F_c) e^{-|\dot q / v_s|^\delta}] \tanh(\dot q / \epsilon) + F_v \dot q`
     [1]_. The velocity should be some times the robot's eps, or the smooth sign hides the peak.
@@ -188,7 +189,7 @@ class Stribeck(FrictionLaw):
     prismatic_velocity: float = 0.03
     """Stribeck velocity of prismatic joints [m/s]."""
     shape: float = 2.0
-    """Exponent delta: 2 is a Gaussian; 0.5 to 1 fall more slowly."""
+    """Exponent delta: 2 is a Gaussian; 0.5 to 1 decrease more slowly."""
 
     def __post_init__(self) -> None:
         require(self, "static", 1.0, 10.0)
@@ -208,7 +209,7 @@ class Stribeck(FrictionLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asymmetric(FrictionLaw):
-    r"""Other friction forward than backward: :math:`F^\pm = (1 \pm a) F`.
+    r"""Direction-dependent friction: :math:`F^\pm = (1 \pm a) F`.
 
     Common with gravity on worm and spur gears, and where preload differs; a fit with one Fc puts
     the difference into its offset and into gravity.
@@ -238,7 +239,7 @@ class Asymmetric(FrictionLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadDependent(FrictionLaw):
-    r"""Coulomb friction that grows with the transmitted torque, :math:`F_c + \mu |l|`.
+    r"""Coulomb friction that increases with the transmitted torque, :math:`F_c + \mu |l|`.
 
     The form of [1]_, found by [2]_ on an industrial arm too; l is the torque that the gear passes
     on to the bodies, :math:`M \ddot q + C \dot q + g`, without rotor and friction. Friction and
@@ -246,7 +247,7 @@ class LoadDependent(FrictionLaw):
 
     References
     ----------
-    .. [1] Hamon, Gautier, Garrec (2010), "Dynamic identification of robots with a dry friction
+    .. [1] Hamon, Gautier, Garrec (2010), "Dynamic identification of robots with a Coulomb friction
        model depending on load and velocity", IEEE/RSJ Int. Conf. on Intelligent Robots and Systems,
        doi:10.1109/IROS.2010.5649189.
     .. [2] Bittencourt, Gunnarsson (2012), "Static friction in a robot joint: modeling and
@@ -304,6 +305,9 @@ FRICTION_LAWS: Registry[FrictionLaw] = Registry(
         "stribeck": "robotid_sim.model.friction_law:Stribeck",
         "warming": "robotid_sim.model.term_laws:Warming",
     },
+    alias=lambda name: (
+        Alias(upgrade_word(name, RENAMED_KINDS), {}) if name in RENAMED_KINDS else None
+    ),
 )
 
 
@@ -314,7 +318,7 @@ def describe_law(law: FrictionLaw) -> dict[str, Any]:
 
 
 def evaluate_coefficients(law: FrictionLaw, robot: Robot) -> Float2D:
-    """Return the coefficients of a law, which may be one of a user, if a joint can have them.
+    """Evaluate the coefficients of a law, possibly a user's, and check them.
 
     Parameters
     ----------
@@ -340,7 +344,7 @@ def evaluate_coefficients(law: FrictionLaw, robot: Robot) -> Float2D:
         rows = readonly(law.coefficients(robot), shape=shape, name="coefficients").copy()
     except ShapeError as error:
         raise OptionError(
-            f"{what}: {error}; coefficients(robot) returns a finite row a joint with the columns "
+            f"{what}: {error}; coefficients(robot) returns a finite row per joint with the columns "
             f"{', '.join(COLUMNS)}"
         ) from error
     for name in COLUMNS:

@@ -1,6 +1,6 @@
 """Rigid transforms, the shapes that a URDF attaches to links, and a movable body of the chain.
 
-What the elements of a URDF may not be, whatever they mean: doubled, negative, absurdly large.
+Checks of URDF elements: doubled, negative or absurdly large ones.
 
 And terms of joints in the ``<robotid>`` element.
 """
@@ -76,7 +76,7 @@ class GeometryShape:
     collision: bool = False
     """True for collision geometry, False for visual."""
     outside: bool = False
-    """Whether the mesh file is none that the file of the robot may name; it is not read."""
+    """Whether the mesh file is outside the folders of the robot; it is not read."""
 
     def __post_init__(self) -> None:
         freeze(self, (4, 4), "T_body_shape")
@@ -89,9 +89,8 @@ def require_mesh(shape: GeometryShape, owner: str) -> None:
     element = "collision" if shape.collision else "visual"
     if shape.outside:
         raise FileFormatError(
-            f"mesh {shape.mesh} of {owner} is not below the folder of the robot's file; copy it "
-            f"there, name a folder above both in {PACKAGE_PATH_VARIABLE}, or remove the "
-            f"<{element}> element"
+            f"mesh {shape.mesh} of {owner} is outside the folder of the robot's file; copy it "
+            f"there, or add a common folder to {PACKAGE_PATH_VARIABLE}, or remove <{element}>"
         )
     require_mesh_file(shape.mesh)
     if not shape.mesh.is_file():
@@ -121,7 +120,7 @@ class Link:
 
 
 SINGLE_CHILDREN = ("parent", "child", "mimic")
-"""Children that a joint has once at most: they say how the tree is built."""
+"""Children that a joint may have only once: they define the tree."""
 
 FIRST_CHILDREN = {
     "link": ("inertial",),
@@ -148,11 +147,11 @@ MAX_VALUES = {
     **{(tag, key): (1e3, "m") for tag, keys in SIZE_ATTRIBUTES.items() for key in keys.split()},
     **{("dynamics", key): (1e6, "N m s/rad, N m") for key in ("damping", "friction")},
 }
-"""By element and attribute: more than any arm has, with the unit that it is probably not in."""
+"""Implausible values by element and attribute, and the unit that was probably meant."""
 
 
 def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
-    """Return what is left out or taken for granted of a URDF; remove what is left out.
+    """Remove unsupported elements of a URDF; return notes on them and on assumptions.
 
     Raises `UrdfError` if a joint has two parents, children or leaders, or a number cannot be that
     of an arm.
@@ -188,8 +187,8 @@ def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
         for element in root.iter("{*}*")
         if "xacro" in str(element.tag) and is_shown(element)
     ]
-    notes = {"shapes without a volume are left out": flat, "second ones are left out": seconds}
-    notes["macros of xacro, not expanded, are left out"] = macros
+    notes = {"shapes without a volume are omitted": flat, "second ones are omitted": seconds}
+    notes["macros of xacro, not expanded, are omitted"] = macros
     notes |= {"missing <inertia> taken as zero": bare}
     return tuple(f"{text}: {', '.join(dict.fromkeys(of))}" for text, of in notes.items() if of)
 
@@ -238,8 +237,8 @@ def terms_in(
     joint_names: Sequence[str],
     fail: Callable[[etree._Element, str], NoReturn],
 ) -> tuple[JointTerm, ...]:
-    """Return the terms of ``<term>`` elements; `fail` is called with what is wrong with one."""
-    found = []
+    """Read the terms of ``<term>`` elements; `fail` is called with an error."""
+    terms = []
     for element in elements:
         shape = element.get("shape")
         try:
@@ -253,8 +252,8 @@ def terms_in(
             require_terms_of([term], joint_names)
         except (ValueError, OptionError) as error:
             fail(element, f"<robotid> term: {error}")
-        found.append(term)
-    return tuple(found)
+        terms.append(term)
+    return tuple(terms)
 
 
 def attributes_of(term: JointTerm) -> dict[str, str]:

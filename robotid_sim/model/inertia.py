@@ -1,4 +1,4 @@
-r"""Inertial parameters of one rigid body in their three forms, and the test whether a body exists.
+r"""Inertial parameters of one rigid body in three forms, and the test of physical consistency.
 
 The ten parameters :math:`\phi = (m, l, L)` of a body (mass, first moment ``l = m c``, inertia `L`
 about the frame origin) form the pseudo-inertia matrix [1]_
@@ -83,7 +83,7 @@ def from_pseudo_inertia(matrix: Float2D) -> Float1D:
 
 
 def transform(phi: Float1D, T_a_b: Float2D) -> Float1D:
-    """Return the parameters of a body, given in frame b, in frame a.
+    """Transform the parameters of a body from frame b to frame a.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def frame_map(frames: Sequence[Float2D]) -> Float2D:
 def inconsistency(phi: Float1D) -> str | None:
     """Return why no rigid body can have these parameters, or None if one can.
 
-    The reason is put in the terms of a data sheet: mass, principal moments about the COM, triangle
+    The reason is given in terms of a data sheet: mass, principal moments about the COM, triangle
     inequality. The test allows a relative slack of `CONSISTENCY_TOLERANCE`.
     """
     mass, _, central = unpack(phi)
@@ -145,7 +145,7 @@ DECIMAL_FACTORS = (1e-1, 1e-2, 1e-3, 1e-4, 1e1, 1e2, 1e3, 1e4)
 """Factors of a decimal point in a wrong place."""
 
 MAX_MOMENT_RATIO = 4.0
-"""Moment of inertia over those of the other axes up to which they are alike."""
+"""Largest ratio of moments of inertia that are alike."""
 
 TENSOR_ENTRIES = {
     "Ixx": (0, 0),
@@ -163,9 +163,9 @@ class OutlyingEntry(NamedTuple):
     name: str
     value: float
     correct: float
-    """What would fit the other entries [kg m^2]."""
+    """The value that fits the other entries [kg m^2]."""
     phi: Float1D
-    """The body with it, shape (10,)."""
+    """Parameters of the body with this value, shape (10,)."""
 
     def __str__(self) -> str:
         return (
@@ -175,7 +175,7 @@ class OutlyingEntry(NamedTuple):
 
 
 def find_outlying_entry(phi: Float1D) -> OutlyingEntry | None:
-    """Find the one entry of an impossible body that another decimal point makes possible."""
+    """Find the entry of an inconsistent body that a shifted decimal point corrects."""
     mass, com, central = unpack(phi)
     if mass <= 0.0 or inconsistency(phi) is None:
         return None
@@ -197,7 +197,7 @@ def find_outlying_entry(phi: Float1D) -> OutlyingEntry | None:
 
 
 def repair(phi: Float1D) -> Float1D:
-    """Return the nearest body that exists, or that with a decimal point in its right place."""
+    """Return the nearest physically consistent body, or the one with a corrected decimal point."""
     entry = find_outlying_entry(phi)
     return nearest_consistent(phi) if entry is None else entry.phi
 
@@ -216,7 +216,7 @@ def is_point(phi: Float1D) -> bool:
 
 
 def add_extent(phi: Float1D) -> Float1D:
-    """Return a body as MuJoCo takes it: a point mass as a ball of a millimeter."""
+    """Return a body for MuJoCo: a point mass becomes a ball of a millimeter."""
     if not is_point(phi):
         return phi
     mass, com, central = unpack(phi)
@@ -224,7 +224,7 @@ def add_extent(phi: Float1D) -> Float1D:
 
 
 def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
-    """Return the parameters of the nearest body that exists, with the same mass and COM.
+    """Return the nearest physically consistent body with the same mass and COM.
 
     Of all second moments ``S = tr(I)/2 - I`` about the COM with eigenvalues of at least `margin`
     times the largest one, the nearest in the Frobenius norm is taken (eigenvalue clipping). Without
@@ -240,7 +240,7 @@ def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
     Returns
     -------
     phi : ndarray, shape (10,)
-        Parameters of a body that can exist.
+        Parameters of a physically consistent body.
     """
     if phi[0] <= 0.0:
         return from_pseudo_inertia(_clip_eigenvalues(pseudo_inertia(phi), margin))

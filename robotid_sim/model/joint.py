@@ -56,25 +56,25 @@ MAX_RANGE = 50.0
 """Largest range between the limits of a joint in a file: eight turns, or 50 m [rad or m]."""
 
 MIN_EFFORT = 1e-9
-"""Least torque limit [N m or N] that is taken for one."""
+"""Smallest torque limit that counts as one [N m or N]."""
 
 MAX_VELOCITY = 100.0
 """Largest velocity limit of a joint in a file [rad/s or m/s]."""
 
 UNLIMITED_VELOCITY = 1000.0
-"""Velocity limit from which on files mean that there is none [rad/s]: no degrees, either."""
+"""Velocity limit that files use for none [rad/s]; above any in degrees."""
 
 UNLIMITED_RANGE = 1e5
-"""Range from which on files mean that there is none [rad or m]: no degrees or mm, either."""
+"""Range that files use for none [rad or m]; above any in degrees or mm."""
 
 MAX_VALUES = {
     **{"acceleration": 1e6, "eps": UNLIMITED_VELOCITY},  # [rad/s^2 or m/s^2], [rad/s or m/s]
     **dict.fromkeys(("Fv", "Fc", "Fo", "Ia"), 1e6),
 }
-"""By value of a joint: more than any arm has."""
+"""Implausible values of a joint."""
 
 UNLIMITED_EFFORT = 1e9
-"""Torque limit from which on files mean that there is none [N m or N]."""
+"""Torque limit that files use for none [N m or N]."""
 
 MIN_VELOCITY = 1e-5
 """Least limit of velocity, and of acceleration, of a joint [rad/s, rad/s^2, or in m]."""
@@ -220,16 +220,16 @@ def joint_from_urdf(
 def list_missing_limits(
     source: UrdfJoint, override: Mapping[str, float], *, assume: bool
 ) -> tuple[str, ...]:
-    """Return which limits without a default a joint lacks, of lower, upper and velocity.
+    """List missing limits of a joint, of lower, upper and velocity.
 
-    A URDF may leave out a bound that is zero, but not both. Two equal ones are none where limits
-    may be assumed: exporters write 0 for what was not given.
+    A URDF may omit a bound that is zero, but not both. Two equal bounds count as none where limits
+    may be assumed, for exporters write 0 for missing ones.
     """
-    given = {**source.limits, **override}
-    bounds = () if given.keys() & {"lower", "upper"} else ("lower", "upper")
-    if assume and given.get("lower", 0.0) == given.get("upper", 0.0):
+    stated = {**source.limits, **override}
+    bounds = () if stated.keys() & {"lower", "upper"} else ("lower", "upper")
+    if assume and stated.get("lower", 0.0) == stated.get("upper", 0.0):
         bounds = ("lower", "upper")
-    velocity = ("velocity",) if given.get("velocity", 0.0) <= 0.0 else ()
+    velocity = ("velocity",) if stated.get("velocity", 0.0) <= 0.0 else ()
     return (*(() if source.kind == "continuous" else bounds), *velocity)
 
 
@@ -240,22 +240,22 @@ def add_assumed_limits(
     *,
     assume: bool,
 ) -> tuple[dict[str, dict[str, float]], list[str]]:
-    """Return the overrides of joints with limits for those that lack them, and what was assumed.
+    """Add assumed limits to the overrides of joints; return them and a note.
 
     Raises `UrdfError` if some do and nothing may be assumed; it names all of them.
     """
-    filled = {name: dict(values) for name, values in overrides.items()}
+    complete = {name: dict(values) for name, values in overrides.items()}
     missing = {
         joint: names
         for joint in sources
-        if (names := list_missing_limits(joint, filled.get(joint.name, {}), assume=assume))
+        if (names := list_missing_limits(joint, complete.get(joint.name, {}), assume=assume))
     }
     words = "; ".join(f"'{joint.name}' {', '.join(names)}" for joint, names in missing.items())
     if missing and not assume:
         where = "add them to <limit> or robot.toml"
         if document.format != "URDF":
             where = (
-                f"{document.format} has no place for velocity limits, add what is missing to a "
+                f"{document.format} cannot represent velocity limits, add what is missing to a "
                 f'robot.toml with urdf = "{document.path.name}"'
             )
         document.fail(
@@ -265,20 +265,21 @@ def add_assumed_limits(
         )
     for joint, names in missing.items():
         table = ASSUMED_PRISMATIC_LIMITS if joint.kind == "prismatic" else ASSUMED_REVOLUTE_LIMITS
-        filled.setdefault(joint.name, {}).update({name: table[name] for name in names})
-    return filled, [f"limits that the {document.format} lacks: {words}"] if missing else []
+        complete.setdefault(joint.name, {}).update({name: table[name] for name in names})
+    return complete, [f"limits missing in the {document.format}: {words}"] if missing else []
 
 
 def _require_radians(
     document: UrdfDocument, source: UrdfJoint, what: str, value: float, most: float
 ) -> None:
-    """Raise if a limit of a joint is more than an arm has."""
+    """Raise if a limit of a joint is implausible, as degrees would be."""
     if value > most:
         unit, other = ("m", "mm") if source.kind == "prismatic" else ("rad", "degrees")
         unit += "/s" if what.startswith("velocity") else ""
         document.fail(
             source.line,
-            f"joint '{source.name}': a {what} of {value:g} {unit} is no arm's; if the limits are "
+            f"joint '{source.name}': a {what} of {value:g} {unit} is implausible; if the limits "
+            f"are "
             f"in {other}, convert them; else state them in robot.toml or the section [robot]",
         )
 
@@ -286,7 +287,7 @@ def _require_radians(
 def _usable_range(
     source: UrdfJoint, bounds: tuple[float, float], notes: list[str]
 ) -> tuple[float, float]:
-    """Return the bounds of a joint, assumed ones if they mean that there are none."""
+    """Return the bounds of a joint, assumed ones if the file has none."""
     if bounds[1] - bounds[0] < UNLIMITED_RANGE:
         return bounds
     table = ASSUMED_PRISMATIC_LIMITS if source.kind == "prismatic" else ASSUMED_REVOLUTE_LIMITS
@@ -298,14 +299,14 @@ def _usable_range(
 def _limits(
     document: UrdfDocument, source: UrdfJoint, override: Mapping[str, float], notes: list[str]
 ) -> dict[str, float]:
-    given = {**source.limits, **source.dynamics, **override}
+    stated = {**source.limits, **source.dynamics, **override}
     if source.kind == "continuous":
         if "lower" not in override or "upper" not in override:
             notes.append("continuous, position range assumed -pi to pi")
         bounds = (override.get("lower", -np.pi), override.get("upper", np.pi))
     else:
-        bounds = (given.get("lower", 0.0), given.get("upper", 0.0))
-    velocity = given["velocity"]
+        bounds = (stated.get("lower", 0.0), stated.get("upper", 0.0))
+    velocity = stated["velocity"]
     if not override.keys() & {"lower", "upper"}:
         bounds = _usable_range(source, bounds, notes)
         _require_radians(document, source, "range", bounds[1] - bounds[0], MAX_RANGE)
@@ -317,24 +318,24 @@ def _limits(
         velocity = assumed
     elif from_file:
         _require_radians(document, source, "velocity limit", velocity, MAX_VELOCITY)
-    if "acceleration" not in given:
-        given["acceleration"] = ACCELERATION_RATIO * velocity
+    if "acceleration" not in stated:
+        stated["acceleration"] = ACCELERATION_RATIO * velocity
         notes.append(f"acceleration limit assumed {ACCELERATION_RATIO:g} x velocity limit")
-    for name, value in (("a velocity", velocity), ("an acceleration", given["acceleration"])):
+    for name, value in (("a velocity", velocity), ("an acceleration", stated["acceleration"])):
         if value < MIN_VELOCITY:
-            text = f"joint '{source.name}': {name} limit of {value:g} is no arm's"
+            text = f"joint '{source.name}': {name} limit of {value:g} is implausible"
             document.fail(source.line, f"{text}; correct it, or state it in robot.toml")
     return {
         "lower": bounds[0],
         "upper": bounds[1],
         "velocity": velocity,
-        "acceleration": given["acceleration"],
-        "effort": _effort(document, source, given.get("effort", 0.0), notes),
+        "acceleration": stated["acceleration"],
+        "effort": _effort(document, source, stated.get("effort", 0.0), notes),
     }
 
 
 def _effort(document: UrdfDocument, source: UrdfJoint, effort: float, notes: list[str]) -> float:
-    """Return a torque limit, infinite where a file means that there is none."""
+    """Return a torque limit, infinite if the file has none."""
     if effort < 0.0:
         text = f"joint '{source.name}' has a negative effort limit ({effort:g})"
         document.fail(source.line, f"{text}; 0 means none")

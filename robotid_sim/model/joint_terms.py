@@ -1,7 +1,7 @@
 r"""Terms of a joint's torque beside rigid bodies, :math:`F_v \dot q + F_c s + F_o` and the rotor.
 
-What a term is: its name, its parameters, the one constant in which it is not linear, and words for
-it; the numbers of one joint are a `JointTerm`. The torque of a term along a motion is that of
+A kind of term has a name, parameters, at most one nonlinear constant and a description; the numbers
+of one joint are a `JointTerm`. The torque of a term along a motion is that of
 `robotid_sim.dynamics.term_torques`.
 """
 
@@ -13,10 +13,11 @@ import numpy as np
 
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.renamed import RENAMED_KINDS, upgrade_word
 
 
 class TermShape(NamedTuple):
-    """The constant in which a kind of term is not linear."""
+    """The nonlinear constant of a kind of term."""
 
     name: str
     unit: str
@@ -24,9 +25,9 @@ class TermShape(NamedTuple):
     tried: tuple[float, ...]
     """Values that a search starts from; a velocity is relative to the joint's eps."""
     bounds: tuple[float, float] | None = None
-    """Range of a search between those values; None if there are no others."""
+    """Range of a search; None if only these values are allowed."""
     of_eps: bool = False
-    """Whether it is a velocity, and the numbers above are relative to eps."""
+    """Whether it is a velocity, relative to eps."""
 
 
 class TermKind(NamedTuple):
@@ -37,14 +38,14 @@ class TermKind(NamedTuple):
     units: tuple[str, ...]
     """Their units, with ``{t}`` for that of the torque and ``{q}`` for that of the joint."""
     words: str
-    """What it is, in words."""
+    """Description."""
     shape: TermShape | None = None
     coupled: bool = False
     """Whether it acts on the joint and on the one before it."""
     positive: bool = False
-    """Whether it takes energy, so that its first parameter is positive."""
+    """Whether it dissipates energy, so that its first parameter is positive."""
     several: bool = False
-    """Whether a joint may have one of every constant, as of harmonics."""
+    """Whether a joint may have several with different constants, such as harmonics."""
     table: bool = False
     """Whether its parameters are the rows of a table, which a fit takes as known."""
 
@@ -57,14 +58,14 @@ TERM_KINDS: Mapping[str, TermKind] = {
     "transition-velocity": TermKind(
         ("Fe",),
         ("{t}",),
-        "dry friction that changes its sign within another speed",
+        "Coulomb friction with another transition velocity",
         TermShape("w", "{q}/s", (0.1, 0.3, 3.0, 10.0, 30.0), (0.02, 100.0), of_eps=True),
         positive=True,
     ),
     "stribeck": TermKind(
         ("Fp",),
         ("{t}",),
-        "dry friction that falls with speed",
+        "Coulomb friction that decreases with velocity (Stribeck)",
         TermShape("vs", "{q}/s", (3.0, 6.0, 12.0, 24.0), (1.5, 60.0), of_eps=True),
         positive=True,
     ),
@@ -75,12 +76,15 @@ TERM_KINDS: Mapping[str, TermKind] = {
         TermShape("a", "1", (0.5, 2.0, 3.0)),
     ),
     "load-dependent-friction": TermKind(
-        ("mu",), ("1",), "dry friction that grows with the transmitted torque", positive=True
+        ("mu",),
+        ("1",),
+        "Coulomb friction that increases with the transmitted torque",
+        positive=True,
     ),
     "position-dependent-friction": TermKind(
         ("Fs", "Fk"),
         ("{t}", "{t}"),
-        "dry friction that depends on the position",
+        "Coulomb friction that depends on the position",
         TermShape("k", "1/turn", (1.0, 2.0, 3.0, 4.0)),
         several=True,
     ),
@@ -94,7 +98,7 @@ TERM_KINDS: Mapping[str, TermKind] = {
     "presliding": TermKind(
         ("Fd",),
         ("{t}",),
-        "dry friction that builds up over a distance (Dahl)",
+        "Coulomb friction that builds up over a distance (Dahl)",
         TermShape("d", "{q}", (3e-4, 1e-3, 3e-3, 1e-2), (5e-5, 0.05)),
         positive=True,
     ),
@@ -114,7 +118,7 @@ TERM_KINDS: Mapping[str, TermKind] = {
 """All kinds by name."""
 
 NONE, ALL, AUTO = "none", "all", "auto"
-"""Stand for no kind, for all kinds, and for all where they are needed."""
+"""Names for no kind, for all kinds, and for all where they are needed."""
 
 COUPLED, LOADED, PRESLIDING, WARMING = (
     *("coupled-joints", "load-dependent-friction", "presliding", "warming"),
@@ -125,13 +129,13 @@ SPRING, COUNTERBALANCE = "spring", "counterbalance"
 """Kinds that a robot.toml can state beside coupled joints."""
 
 TIME_KINDS = (WARMING,)
-"""Kinds that another motion has not."""
+"""Kinds that depend on time and do not transfer to another motion."""
 
 LINK_KINDS = (SPRING, COUNTERBALANCE)
 """Kinds that act on the links; the others act on the rotors."""
 
 FITTED_KINDS = tuple(name for name, kind in TERM_KINDS.items() if not kind.table)
-"""Kinds that a fit may look for."""
+"""Kinds that a fit may select."""
 
 
 @document_attributes
@@ -144,7 +148,7 @@ class JointTerm:
     values: tuple[float, ...]
     """Parameters in the order of the kind's symbols, SI units; of a table row after row."""
     shape: float | None = None
-    """The constant in which it is not linear, if it has one."""
+    """The nonlinear constant, if it has one."""
     partner: str | None = None
     """The joint before it, of a motor that two joints share."""
 
@@ -192,12 +196,12 @@ def require_terms_of(
 
 
 def names_of(terms: Sequence[JointTerm]) -> str:
-    """Return which terms there are, in words."""
+    """Describe terms."""
     return ", ".join(dict.fromkeys(f"{term.kind} of {term.joint}" for term in terms))
 
 
 class LinearSpring(NamedTuple):
-    """A spring as other tools know it."""
+    """A linear spring, as other tools represent it."""
 
     stiffness: float
     """[N m/rad or N/m]."""
@@ -206,7 +210,7 @@ class LinearSpring(NamedTuple):
 
 
 def linear_springs(terms: Sequence[JointTerm]) -> dict[str, LinearSpring]:
-    """Return the springs that other tools know, by joint; one that pushes away is none."""
+    """Return linear springs by joint; one with negative stiffness is none."""
     sums: dict[str, Any] = {}
     for term in terms:
         if term.kind == SPRING:
@@ -219,14 +223,14 @@ def linear_springs(terms: Sequence[JointTerm]) -> dict[str, LinearSpring]:
 
 
 def remove_linear_springs(terms: Sequence[JointTerm]) -> list[JointTerm]:
-    """Return the terms that `linear_springs` has not, in their order."""
+    """Return the terms that `linear_springs` does not represent, in their order."""
     springs = linear_springs(terms)
     return [term for term in terms if term.kind != SPRING or term.joint not in springs]
 
 
 def describe_omissions(terms: Sequence[JointTerm]) -> tuple[str, ...]:
-    """Return in words that a file has not these terms; nothing if there are none."""
-    return (f"Terms of joints are left out: {names_of(terms)}.",) * bool(terms)
+    """Describe terms that a file cannot represent; nothing if there are none."""
+    return (f"Terms of joints are omitted: {names_of(terms)}.",) * bool(terms)
 
 
 def unit_of(unit: str, joint_unit: str) -> str:
@@ -236,12 +240,13 @@ def unit_of(unit: str, joint_unit: str) -> str:
 
 
 def select_kinds(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds that a fit looks for of a list of names, in their order; ``all`` is all.
+    """Return the kinds of terms that a fit may select, in their order; ``all`` is all.
 
-    ``none`` alone is no kind, and ``auto`` alone stays as it is: all, where they are needed.
+    ``none`` alone is not a kind, and ``auto`` alone stays as it is: all, where they are needed.
 
-    Raises `UnknownNameError` if a name is unknown, `OptionError` if no fit can look for it.
+    Raises `UnknownNameError` if a name is unknown, `OptionError` if no fit can select it.
     """
+    names = [upgrade_word(name, RENAMED_KINDS) for name in names]
     if {NONE, AUTO} & set(names):
         if len(names) > 1:
             raise OptionError(f"terms '{NONE}' and '{AUTO}' stand alone, got {', '.join(names)}")
@@ -251,6 +256,6 @@ def select_kinds(names: Sequence[str]) -> tuple[str, ...]:
             raise UnknownNameError.from_names("term", name, (AUTO, NONE, ALL, *FITTED_KINDS))
         if name != ALL and name not in FITTED_KINDS:
             raise OptionError(
-                f"no fit looks for the term '{name}', which is a table; state it in robot.toml"
+                f"no fit selects the term '{name}', which is a table; state it in robot.toml"
             )
     return tuple(kind for kind in FITTED_KINDS if kind in names or ALL in names)

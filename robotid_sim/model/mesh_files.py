@@ -69,9 +69,9 @@ def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
         file = folder / filename.removeprefix("file://")
         return file, not is_nameable(urdf, file)
     package, _, rest = place.lstrip("/").partition("/")
-    found = find_package(package, urdf, rest)
-    file = (found or folder / package) / rest
-    return file, not is_nameable(urdf, file, *([] if found is None else [found]))
+    package_folder = find_package(package, urdf, rest)
+    file = (package_folder or folder / package) / rest
+    return file, not is_nameable(urdf, file, *([] if package_folder is None else [package_folder]))
 
 
 def find_package(package: str, owner: Path, rest: str = "") -> Path | None:
@@ -109,7 +109,7 @@ def _resolve_name(path: Path, name: bytes) -> Path:
 
 
 def require_mesh_file(path: Path) -> None:
-    """Raise `FileFormatError` if a mesh is no regular file, or names what is none or none of its.
+    """Raise `FileFormatError` if a mesh is not a regular file, or names a file outside.
 
     Engines follow the names in an OBJ file by themselves.
     """
@@ -152,7 +152,7 @@ class MeshFolder:
         self._content: dict[str, tuple[str, bytes]] = {}
 
     def add(self, source: Path) -> str:
-        """Return the name that a file gets in the folder; what it refers to comes along.
+        """Add a file and the files that it refers to; return its name in the folder.
 
         Raises `FileFormatError` if it cannot be read.
         """
@@ -162,7 +162,7 @@ class MeshFolder:
                 content = read_file(source, MAX_MESH_SIZE)
             except OSError as error:
                 raise FileFormatError(f"cannot read {source}: {error.strerror}") from error
-            self._names[source] = source.name  # a file that refers to itself comes to an end
+            self._names[source] = source.name  # ends the recursion of a file that refers to itself
             self._names[source] = self.place(source.name, self._embed_companions(source, content))
         return self._names[source]
 
@@ -171,7 +171,7 @@ class MeshFolder:
         path = Path(name)
         for k in count(1):
             name = path.name if k == 1 else f"{path.stem}-{k}{path.suffix}"
-            key = name.casefold()  # the folder may go to a machine that takes them for one
+            key = name.casefold()  # the folder may go to a machine that ignores case
             if key not in self._content:
                 there = self.folder / name
                 self._content[key] = (
@@ -220,11 +220,11 @@ class MeshFolder:
         if pattern is None:
             return content
 
-        def renamed(match: re.Match[bytes]) -> bytes:
+        def embed_file(match: re.Match[bytes]) -> bytes:
             other = _resolve_name(source, match[1])
             if not (is_nameable(source, other, *self._roots) and is_part_of_model(other)):
                 return match[0]
             start, end = (at - match.start() for at in match.span(1))
             return match[0][:start] + self.add(other).encode() + match[0][end:]
 
-        return pattern.sub(renamed, content)
+        return pattern.sub(embed_file, content)

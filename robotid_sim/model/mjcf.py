@@ -1,4 +1,4 @@
-"""Writing a robot as MJCF, the format of MuJoCo, and what it has no place for as TOML.
+"""Writing a robot as MJCF, the format of MuJoCo, and what it cannot represent as TOML.
 
 MuJoCo has rotor inertia (``armature``), viscous (``damping``) and Coulomb friction
 (``frictionloss``, without smoothing) and springs (``stiffness`` about ``springref``); other terms
@@ -42,7 +42,7 @@ def write_mjcf(
 
     Raises `InconsistentInertiaError` if a body has parameters that no rigid body can have,
     `OptionError` if the meshes shall be those of a ROS package, which MJCF does not know, and
-    `FileFormatError` if a file cannot be written, or one that is no side car of it has its side
+    `FileFormatError` if a file cannot be written, or one that is not its side car has its side
     car's name.
     """
     if meshes is MeshMode.PACKAGE:
@@ -159,7 +159,7 @@ def _mesh_asset(
         else:
             raise FileFormatError(f"MuJoCo reads {', '.join(MUJOCO_MESH_SUFFIXES)} only")
     except (FileFormatError, MissingExtraError) as error:
-        folder.miss(str(shape.mesh), f"is left out: {error}")
+        folder.miss(str(shape.mesh), f"is omitted: {error}")
         return None
     scale = number_text(shape.size)
     for mesh in assets:

@@ -2,9 +2,9 @@
 
 The compiler resolves defaults, classes and includes and computes inertia from geoms; the compiled
 model becomes the tree that a URDF would be, so that chain, settings and writers are those of URDF.
-What a writer of ours put beside the file (see `robotid_sim.model.mjcf`) is read too.
+What a writer of robotid put beside the file (see `robotid_sim.model.mjcf`) is read too.
 
-What a file names, and how much it stands for, is looked at before: MuJoCo reads every file that is
+What a file names, and how much it stands for, is checked first: MuJoCo reads every file that is
 named, wherever it lies, and makes as many copies, cells and pixels as are asked for.
 """
 
@@ -65,8 +65,8 @@ _DECLARATION_PATTERN = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
 def mjcf_parts(file: Path) -> dict[Path, bytes]:
     """Read an MJCF file and those that it includes, the file itself first.
 
-    Raises `UrdfError` if one is no well-formed XML, or stands for too much, `FileFormatError` if a
-    file that one names is no regular one, is too large, or is not below the folder.
+    Raises `UrdfError` if one is not well-formed XML, or stands for too much, `FileFormatError` if a
+    file that one names is not a regular one, is too large, or is not below the folder.
     """
     parts: dict[Path, bytes] = {}
     roots: dict[Path, etree._Element] = {}
@@ -105,7 +105,7 @@ def mjcf_parts(file: Path) -> dict[Path, bytes]:
 
 
 def _require_readable(file: Path, place: Path, element: etree._Element, path: Path) -> Path:
-    """Give back what an element names; raise unless it may be read."""
+    """Return the file that an element names; raise unless it may be read."""
     what = f"{place}, the <{element.tag}> in {path}:{element.sourceline},"
     require_nameable(file, place, what, MAX_MESH_SIZE)
     return place
@@ -175,14 +175,14 @@ def is_mjcf(path: str | Path) -> bool:
 
 
 def read_mjcf(path: str | Path) -> UrdfDocument:
-    """Return the tree of an MJCF file, with what of the file has no counterpart in its notes.
+    """Read an MJCF file as a tree; its notes list elements without a counterpart.
 
     Raises `MissingExtraError` if MuJoCo is not installed, `UrdfError`, with MuJoCo's text, if it
     refuses the file, and `FileFormatError` if the TOML beside it is none.
     """
     file = Path(path)
     spec, model = _compile(file)
-    # What a writer of ours put beside the file; nothing if there is none.
+    # What a writer of robotid put beside the file; nothing if there is none.
     content = read_beside(file, file.with_suffix(".toml").name)
     stated = content if content.get("model") == file.name else {}
     names = MjcfNames(model, str(stated.get("base", WORLD_LINK)), spec.modelname or file.stem)
@@ -198,7 +198,7 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
         values = settings.get(name, {})
         source.limits.update({k: v for k, v in values.items() if k == "velocity"})
         source.dynamics.update({k: v for k, v in values.items() if k != "velocity"})
-    # Lines are those of a text that nobody sees.
+    # Line numbers are those of a generated text.
     links = {name: replace(link, line=0) for name, link in document.links.items()}
     kinds = {  # by the names of types in MJCF
         name: OTHER_JOINT_KINDS.get(int(model.jnt_type[j]), document.joints[name].kind)
@@ -243,8 +243,8 @@ def _compile(file: Path) -> tuple[Any, Any]:
 
 
 def _notes(model: Any, names: MjcfNames, drives: MjcfDrives, tree: MjcfTree) -> tuple[str, ...]:
-    """Return what was assumed of the file and what of it has no counterpart."""
-    notes = [f"{reason} are left out: {', '.join(of)}" for reason, of in tree.dropped.items()]
+    """List assumptions about the file and elements without a counterpart."""
+    notes = [f"{reason} are omitted: {', '.join(of)}" for reason, of in tree.dropped.items()]
     turned = [
         f"{names.joints[j]} {ref:.4g}"
         for j in range(model.njnt)
@@ -256,5 +256,5 @@ def _notes(model: Any, names: MjcfNames, drives: MjcfDrives, tree: MjcfTree) -> 
             f"positions are those of MuJoCo, the file shows the robot at ref: {', '.join(turned)}"
         )
     if np.any(model.opt.wind) or model.opt.density or model.opt.viscosity:
-        notes.append("air or water around the robot is left out")
+        notes.append("air or water around the robot is omitted")
     return tuple(f"MJCF: {note}" for note in (*drives.notes, *notes))

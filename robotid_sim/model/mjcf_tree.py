@@ -7,7 +7,7 @@ is turned back by its `ref`, so that positions are those of MuJoCo.
 
 What acts on the joints of a compiled MuJoCo model: drives, friction, springs, couplings.
 
-Names of arrays are MuJoCo's; a model of an older MuJoCo lacks some of them.
+Names of arrays are MuJoCo's; an older MuJoCo does not have all of them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,7 +37,7 @@ FIXED_GAIN, NO_BIAS = 0, 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MjcfDrives:
-    """What acts on every joint, by its number in the model, and what has no counterpart."""
+    """Drives of every joint, by its number in the model, and notes on other actuators."""
 
     effort: Float1D
     """Torque limit [N m or N], zero where there is none, shape (njnt,)."""
@@ -45,8 +45,7 @@ class MjcfDrives:
     Fc: Float1D
     Ia: Float1D
     coupled: Mapping[int, int]
-    """Joints whose position an equality constraint makes that of another one, and which: -1 for a
-    constant."""
+    """Joints bound by an equality constraint, and the joint that they follow: -1 for a constant."""
     springs: tuple[JointTerm, ...]
     notes: tuple[str, ...]
 
@@ -78,7 +77,7 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         rows = single if field.startswith("jnt") else model.jnt_dofadr[single]
         bent = [joint_names[j] for j, row in zip(single, curves[rows], strict=True) if row.any()]
         if bent:
-            notes.append(f"{words} beyond its linear part is left out: {', '.join(bent)}")
+            notes.append(f"{words} beyond its linear part is omitted: {', '.join(bent)}")
     equal = [e for e in range(model.neq) if model.eq_type[e] == EQUALITY_JOINT_TYPE]
     coupled = {int(model.eq_obj1id[e]): int(model.eq_obj2id[e]) for e in equal}
     if names := ", ".join(dict.fromkeys(joint_names[j] for j in coupled)):
@@ -140,23 +139,23 @@ def _actuator_limits(model: Any, k: int) -> Float1D:
 
 
 def _list_omissions(model: Any) -> list[str]:
-    """Return what of a model has no counterpart, one sentence each."""
+    """List elements of a model without a counterpart, one sentence each."""
     notes = []
     others = [e for e in range(model.neq) if model.eq_type[e] != EQUALITY_JOINT_TYPE]
     if others:
-        notes.append(f"equality constraints are left out: {_list_names(model, 'eq', others)}")
+        notes.append(f"equality constraints are omitted: {_list_names(model, 'eq', others)}")
     if model.ntendon:
-        notes.append(f"tendons are left out: {_list_names(model, 'tendon', range(model.ntendon))}")
+        notes.append(f"tendons are omitted: {_list_names(model, 'tendon', range(model.ntendon))}")
     elsewhere = [k for k in range(model.nu) if model.actuator_trntype[k] not in JOINT_TRANSMISSIONS]
     if elsewhere:
         which = _list_names(model, "actuator", elsewhere)
-        notes.append(f"actuators that are not on a joint are left out: {which}")
+        notes.append(f"actuators that are not on a joint are omitted: {which}")
     servos = [k for k in range(model.nu) if model.actuator_biastype[k] != NO_BIAS]
     if servos:
-        notes.append("gains of servo actuators are left out; the controllers are robotid's own")
-    held = [b for b in range(model.nbody) if model.body_gravcomp[b]]
-    if held:
-        notes.append(f"gravity compensation is left out: {_list_names(model, 'body', held)}")
+        notes.append("gains of servo actuators are omitted; the controllers are robotid's own")
+    compensated = [b for b in range(model.nbody) if model.body_gravcomp[b]]
+    if compensated:
+        notes.append(f"gravity compensation is omitted: {_list_names(model, 'body', compensated)}")
     return notes
 
 
@@ -183,7 +182,7 @@ class MjcfTree:
         self._folder = Path(spec.modelfiledir) / (spec.meshdir or "")
         self.root = etree.Element("robot", name=names.robot)
         self.dropped: dict[str, list[str]] = {}
-        """What is left out of the shapes: reason to names of links."""
+        """What is excluded from the shapes: reason to names of links."""
         shifts: list[Float1D] = [np.zeros(3) for _ in range(model.nbody)]
         for b in range(model.nbody):
             if b > 0:
@@ -211,7 +210,7 @@ class MjcfTree:
                 self._add_fixed(names.bodies[body], name, T)
 
     def _add_joints(self, b: int, shift: Float1D) -> Float1D:
-        """Add what connects a body to its parent, whose link is shifted; return the own shift."""
+        """Add the joints of a body, below a parent whose link is shifted; return its shift."""
         model, name = self._model, self._names.bodies[b]
         T = _translation(-shift) @ _pose(model.body_pos[b], model.body_quat[b])
         parent = self._names.bodies[model.body_parentid[b]]
@@ -331,37 +330,37 @@ class MjcfTree:
 
 
 class MjcfNames:
-    """Names of links and joints; what the file leaves without a name gets one."""
+    """Names of links and joints; unnamed ones get one."""
 
     def __init__(self, model: Any, root: str, robot: str) -> None:
         self.robot = robot
-        given = [model.body(b).name for b in range(1, model.nbody)]
-        self._links = {root, *filter(None, given)}
-        named = (name or self.fresh(f"body_{b}") for b, name in enumerate(given, start=1))
+        stated = [model.body(b).name for b in range(1, model.nbody)]
+        self._links = {root, *filter(None, stated)}
+        named = (name or self.fresh(f"body_{b}") for b, name in enumerate(stated, start=1))
         self.bodies = [root, *named]
-        given = [model.joint(j).name for j in range(model.njnt)]
-        self._joints = set(filter(None, given))
-        self.joints = [name or self.fresh_joint(f"joint_{j + 1}") for j, name in enumerate(given)]
+        stated = [model.joint(j).name for j in range(model.njnt)]
+        self._joints = set(filter(None, stated))
+        self.joints = [name or self.fresh_joint(f"joint_{j + 1}") for j, name in enumerate(stated)]
 
     def is_taken(self, name: str) -> bool:
         """Return whether a link has the name; afterwards one has."""
-        taken = name in self._links
+        is_used = name in self._links
         self._links.add(name)
-        return taken
+        return is_used
 
     def fresh(self, name: str) -> str:
-        """Return a name of a link that none has, alike if one has it."""
+        """Return an unused name of a link, similar to the given one."""
         return _fresh(name, self._links)
 
     def fresh_joint(self, name: str) -> str:
-        """Return a name of a joint that none has, alike if one has it."""
+        """Return an unused name of a joint, similar to the given one."""
         return _fresh(name, self._joints)
 
 
-def _fresh(name: str, taken: set[str]) -> str:
-    names: Iterable[str] = (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3)))
-    free = next(candidate for candidate in names if candidate not in taken)
-    taken.add(free)
+def _fresh(name: str, used: set[str]) -> str:
+    names: Iterable[str] = (name, *(f"{name}_{k}" for k in range(2, len(used) + 3)))
+    free = next(candidate for candidate in names if candidate not in used)
+    used.add(free)
     return free
 
 

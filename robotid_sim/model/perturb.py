@@ -1,4 +1,4 @@
-"""A nominal robot: what an engineer knows before the identification, wrong by some 20 %.
+"""A nominal robot: what an engineer knows before the identification, wrong by about 20 %.
 
 Masses of a robot that are far from those of its nominal model.
 """
@@ -18,7 +18,7 @@ def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = DEFAULT_SC
 
     Each body's pseudo-inertia is scaled by ``U(1-scale, 1+scale)``, its COM shifted by ``U(-scale,
     scale)`` of each coordinate at a fixed central tensor; friction and rotor inertia are scaled by
-    ``U(1-scale, 1+scale)`` each. The friction velocity `eps` is kept: it is part of the model.
+    ``U(1-scale, 1+scale)`` each. The transition velocity `eps` is kept: it is part of the model.
 
     Parameters
     ----------
@@ -59,27 +59,27 @@ def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = DEFAULT_SC
 
 
 MAX_MASS_RATIO = 2.0
-"""Ratio of a link's mass to the nominal one, or its inverse, from which on it is unlikely."""
+"""Largest plausible ratio of a link's mass to the nominal one, or its inverse."""
 
 MAX_TOTAL_MASS_DIFFERENCE = 0.3
-"""Relative difference of the mass of all links from which on it is unlikely."""
+"""Largest plausible relative difference of the total mass."""
 
 
 def unlikely_masses(robot: Robot, nominal: Robot) -> list[str]:
-    """Return what is unlikely of the masses of a robot, link by link and of all, in words.
+    """Describe implausible masses of a robot, by link and in total.
 
-    Torques do not show every mass: what they leave open a fit may put anywhere, and CAD and scales
-    know better. Links match by their order; those without a nominal mass are left out.
+    Not every mass is identifiable from torques; a fit may choose it freely, while CAD and scales
+    know better. Links match by their order; those without a nominal mass are omitted.
     """
-    found = []
+    findings = []
     pairs = [(link.phi[0], of.phi[0]) for link, of in zip(robot.links, nominal.links, strict=True)]
     for link, (mass, expected) in zip(robot.links, pairs, strict=True):
         if expected > 0.0 and not expected / MAX_MASS_RATIO <= mass <= MAX_MASS_RATIO * expected:
-            found.append(f"{link.name}: {_words(mass, expected)}")
+            findings.append(f"{link.name}: {_words(mass, expected)}")
     total, expected = (float(sum(masses)) for masses in zip(*pairs, strict=True))
     if expected > 0.0 and abs(total / expected - 1.0) > MAX_TOTAL_MASS_DIFFERENCE:
-        found.append(f"all links together: {_words(total, expected)}")
-    return found
+        findings.append(f"all links together: {_words(total, expected)}")
+    return findings
 
 
 def _words(mass: float, expected: float) -> str:

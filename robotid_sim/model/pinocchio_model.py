@@ -87,7 +87,7 @@ def _joint(model: Any, k: int, motion: Any) -> Joint:
     velocity, effort = float(model.velocityLimit[at]), float(model.effortLimit[at])
     if not (0.0 < velocity < UNLIMITED_VELOCITY and upper - lower <= MAX_RANGE):
         raise UrdfError(
-            f"joint '{name}' of the Pinocchio model lacks limits; set lowerPositionLimit, "
+            f"joint '{name}' of the Pinocchio model has no limits; set lowerPositionLimit, "
             "upperPositionLimit and velocityLimit of the model"
         )
     return Joint(

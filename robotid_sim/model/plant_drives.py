@@ -152,7 +152,9 @@ def _springs(
     stiffness = load / np.where(robot.prismatic, drive.prismatic_twist, drive.twist)
     if drive.stiffness:
         if len(drive.stiffness) != use.sum():
-            names = ", ".join(name for name, one in zip(robot.joint_names, use, strict=True) if one)
+            names = ", ".join(
+                name for name, is_used in zip(robot.joint_names, use, strict=True) if is_used
+            )
             raise OptionError(
                 f"plant drive: {len(drive.stiffness)} numbers for stiffness; give one for each of "
                 f"{names}"

@@ -1,4 +1,4 @@
-"""Whether bodies fit an arm of their size: values in other units, and entries that stand out."""
+"""Whether bodies fit an arm of their size: values in other units, and outlying entries."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ from robotid_sim.model.geometry import Link
 from robotid_sim.model.robot import Robot
 
 MAX_REACH = 30.0
-"""Length of a chain that arms have at most [m]."""
+"""Largest plausible length of a chain [m]."""
 
 MAX_DENSITY = 3000.0
-"""Mass of an arm over the cube of its reach that none exceeds [kg/m^3]."""
+"""Largest mass of an arm over the cube of its reach [kg/m^3]."""
 
 USUAL_GYRATION = 0.12
 """Radius of gyration of a link over the size of the arm's links."""
@@ -21,17 +21,17 @@ MAX_GYRATION = 2.5
 """Radius of gyration of a link over the size of the arm; a short chain may carry a large body."""
 
 MAX_LOG_RATIO = np.log(30.0)
-"""Size of the logarithm of what inertia in a unit may differ from the usual one."""
+"""Largest absolute log ratio of an inertia to the usual one."""
 
 RARE_UNIT_PENALTIES = {1e-4: np.log(16.0), 1e-7: np.log(16.0)}
-"""What units that are seldom used must fit better by, on the logarithm of inertia."""
+"""Penalty of rarely used units, on the log ratio of inertia."""
 
 INERTIA_UNITS = {1e-6: "kg mm²", 1e-9: "g mm²", 1e-4: "kg cm²", 1e-7: "g cm²"}
-"""Units of inertia by what they are in kg m^2, the commonest first."""
+"""Units of inertia by their value in kg m^2, the commonest first."""
 
 
 class Fault(NamedTuple):
-    """What is implausible, with its evidence and remedy."""
+    """An implausible value, with evidence and remedy."""
 
     finding: str
     evidence: str
@@ -39,7 +39,7 @@ class Fault(NamedTuple):
 
 
 def implausible(robot: Robot) -> list[Fault]:
-    """Find what no arm of the size of `robot` has; empty for a plausible one.
+    """Find implausible values for an arm of the size of `robot`; empty if there are none.
 
     Radius of gyration and distance of the center of mass are compared with the reach of the arm,
     its masses with the cube of that.

@@ -31,11 +31,13 @@ from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.mjcf_reader import is_mjcf, read_mjcf
 from robotid_sim.model.settings import check_overrides, read_settings, terms_of_chain
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
+from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
 
 
+@old_members(repaired="repair")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Robot:
@@ -161,7 +163,7 @@ class Robot:
         Raises
         ------
         UrdfError, UnknownNameError
-            If the file is not a usable URDF, or settings name a joint that it lacks.
+            If the file is not a usable URDF, or settings name a joint that it does not have.
         InconsistentInertiaError
             If a body has impossible inertia and `formal` is False.
         """
@@ -171,7 +173,7 @@ class Robot:
         overrides = {name: dict(values) for name, values in settings.joints.items()}
         for name, values in check_overrides(joints or {}, "joint settings").items():
             overrides.setdefault(name, {}).update(values)
-        for name in overrides:  # those of joints off the chain wait for another --tip
+        for name in overrides:  # settings of joints off the chain apply with another --tip
             if name not in document.joints:
                 names = ", ".join(document.joints)
                 raise UnknownNameError(
@@ -325,8 +327,8 @@ class Robot:
         Parameters
         ----------
         model : pinocchio.Model
-            A chain of revolute and prismatic joints with limits. Damping, dry friction and armature
-            are `Fv`, `Fc` and `Ia`.
+            A chain of revolute and prismatic joints with limits. Damping, Coulomb friction and
+            armature are `Fv`, `Fc` and `Ia`.
         formal : bool
             Accept inertia that no rigid body can have.
 
@@ -351,12 +353,12 @@ class Robot:
         return cls(name, links, joints, gravity, base="universe", tip=tip, formal=formal)
 
     def to_pinocchio(self) -> Any:
-        """Build a Pinocchio model with the same torques but for friction, which its `rnea` lacks.
+        """Build a Pinocchio model of the same torques, without friction, which `rnea` ignores.
 
         Returns
         -------
         model : pinocchio.Model
-            With damping, dry friction, armature, limits, and the tip as a frame.
+            With damping, Coulomb friction, armature, limits, and the tip as a frame.
 
         Raises
         ------
@@ -370,7 +372,7 @@ class Robot:
         return model
 
     def inconsistencies(self) -> list[str | None]:
-        """Return for every movable body why it cannot exist, or None."""
+        """Return for every movable body why it is not physically consistent, or None."""
         return [inertia.inconsistency(link.phi) for link in self.links]
 
     def repair(self) -> Self:

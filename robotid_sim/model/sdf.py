@@ -1,4 +1,4 @@
-"""Writing a robot as SDF, the format of Gazebo, and what it has no place for as TOML.
+"""Writing a robot as SDF, the format of Gazebo, and what it cannot represent as TOML.
 
 Poses of links are in the frame of the model with all joints at zero, so that readers of every
 version of SDF place them alike. The base stands fixed in the world.
@@ -28,7 +28,7 @@ TRIANGLE_MARGIN = 1e-9
 def write_sdf(
     robot: Robot, path: str | Path, *, meshes: MeshMode = MeshMode.COPY
 ) -> tuple[str, ...]:
-    """Write `robot` as a model in SDF and, beside it with the suffix ``.toml``, what SDF lacks.
+    """Write `robot` as a model in SDF, and a side car ``.toml`` with the rest.
 
     Viscous and Coulomb friction are ``<damping>`` and ``<friction>`` of the joints, a spring is
     ``<spring_stiffness>`` about ``<spring_reference>``; other terms of joints are noted. Meshes of
@@ -36,7 +36,7 @@ def write_sdf(
     written, one sentence each.
 
     Raises `InconsistentInertiaError` if a body has parameters that no rigid body can have, or no
-    mass, `FileFormatError` if a file cannot be written, or one that is no side car of it has its
+    mass, `FileFormatError` if a file cannot be written, or one that is not its side car has its
     side car's name.
     """
     folder = mesh_folder(robot, path, massless="it has no mass, and SDF knows no link without")
@@ -81,7 +81,7 @@ def _list_losses(robot: Robot) -> list[str]:
     sentences = []
     rotors = [joint.name for joint in robot.joints if joint.rotor_inertia > 0.0]
     if rotors:
-        sentences.append(f"SDF has no place for the rotor inertia of {', '.join(rotors)}.")
+        sentences.append(f"SDF cannot represent the rotor inertia of {', '.join(rotors)}.")
     sentences += describe_omissions(remove_linear_springs(robot.terms))
     if not np.array_equal(robot.gravity, STANDARD_GRAVITY):
         gravity = ", ".join(f"{g:g}" for g in robot.gravity)
@@ -126,7 +126,7 @@ def _write_shapes(
     for k, shape in enumerate(shapes):
         if shape.mesh is not None and (shape.outside or not shape.mesh.is_file()):
             why = "outside of the folder of its robot" if shape.outside else "missing"
-            folder.miss(str(shape.mesh), f"is {why}, its shape is left out")
+            folder.miss(str(shape.mesh), f"is {why}, its shape is omitted")
             continue
         tag = "collision" if shape.collision else "visual"
         element = etree.SubElement(link, tag, name=f"{tag}_{k}")

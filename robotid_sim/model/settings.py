@@ -28,7 +28,7 @@ PARTNER_KEY = "partner"
 """Key of the joint that shares a motor."""
 
 RANGE_TOLERANCE = 1e-6
-"""Rounding of a range of positions [rad or m]."""
+"""Tolerance of a range of positions [rad or m]."""
 
 TERM_FORMS: Mapping[str, tuple[Mapping[str, float | None], str]] = {
     SPRING: ({"stiffness": None, "rest": 0.0}, "{ stiffness = 120.0, rest = 0.3 }"),
@@ -88,7 +88,7 @@ def _term(key: str, joint: str, value: object, what: str) -> JointTerm:
             )
     missing = [name for name, usual in form.items() if usual is None and name not in value]
     if missing:
-        raise OptionError(f"{what} lacks {', '.join(missing)}, as in {key} = {sample}")
+        raise OptionError(f"{what} has no {', '.join(missing)}, as in {key} = {sample}")
     number = {
         name: _number(value.get(name, usual), f"{what}.{name}")
         for name, usual in form.items()
@@ -112,7 +112,7 @@ def as_float(value: float) -> float:
 
 
 def _number(value: object, what: str) -> float:
-    """Return a number of a file; raise if it is none."""
+    """Return a number of a file; raise `OptionError` if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise OptionError(f"{what} = {value!r} is not a finite number")
     if not math.isfinite(number := as_float(value)):
@@ -131,12 +131,12 @@ def terms_of_chain(
     `names` are those of all joints of the file.
     """
     require_terms_of(stated, names, "robot.toml: the robot")
-    known = {(term.kind, term.joint) for term in stated}
-    terms = [t for t in in_file if (t.kind, t.joint) not in known] + [*stated]
+    stated_keys = {(term.kind, term.joint) for term in stated}
+    terms = [t for t in in_file if (t.kind, t.joint) not in stated_keys] + [*stated]
     on_chain = {None, *(joint.name for joint in joints)}
-    kept = [t for t in terms if {t.joint, t.partner} <= on_chain]
+    chain_terms = [t for t in terms if {t.joint, t.partner} <= on_chain]
     ranges = {joint.name: (joint.lower, joint.upper) for joint in joints}
-    for term in kept:
+    for term in chain_terms:
         if term not in stated or term.kind != COUNTERBALANCE:
             continue
         first, last, (lower, upper) = term.values[0], term.values[-2], ranges[term.joint]
@@ -145,7 +145,7 @@ def terms_of_chain(
                 f"robot.toml: joints.{term.joint}.{COUNTERBALANCE} goes from {first:g} to "
                 f"{last:g}, and the joint from {lower:.6g} to {upper:.6g}; add rows"
             )
-    return tuple(kept)
+    return tuple(chain_terms)
 
 
 JOINT_KEYS = (
@@ -220,11 +220,11 @@ POSITIVE_KEYS = ("velocity", "acceleration", "effort", "eps")
 
 
 def check_overrides(
-    joints: Mapping[str, Any], where: str, known: Sequence[str] = JOINT_KEYS
+    joints: Mapping[str, Any], where: str, valid_keys: Sequence[str] = JOINT_KEYS
 ) -> dict[str, dict[str, float]]:
     """Return joint overrides as floats; raise OptionError on an unknown key or a non-number.
 
-    The keys that a message calls `known` may be more than those of numbers.
+    `valid_keys`, which a message lists, may include keys that are not numbers.
     """
     checked: dict[str, dict[str, float]] = {}
     for joint, values in joints.items():
@@ -232,9 +232,9 @@ def check_overrides(
             raise OptionError(f"{where}: joints.{joint} is not a table of values")
         for key, value in values.items():
             if key not in JOINT_KEYS:
-                names = ", ".join(known)
+                names = ", ".join(valid_keys)
                 raise OptionError(
-                    f"{where}: unknown key '{key}'{suggestion(key, known)} of joint "
+                    f"{where}: unknown key '{key}'{suggestion(key, valid_keys)} of joint "
                     f"'{joint}'; known: {names}"
                 )
             if isinstance(value, bool) or not isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""What a format has no place for, as TOML beside the file.
+"""What a format cannot represent, as TOML beside the file.
 
 The links of a robot that do not move, and their shapes.
 """
@@ -19,9 +19,9 @@ from robotid_sim.model.robot import Robot
 
 
 def require_side_car(path: str | Path) -> None:
-    """Raise unless the place of the side car of the file at `path` is free or holds that side car.
+    """Raise unless the side car of the file at `path` can be written or is already its own.
 
-    To be asked before anything is written. Raises `FileFormatError` if another file is there: a
+    To be called before anything is written. Raises `FileFormatError` if another file is there: a
     study, say, or the side car of a model of the same name in another format.
     """
     target = Path(path).with_suffix(".toml")
@@ -42,15 +42,15 @@ def require_side_car(path: str | Path) -> None:
 
 
 def write_side_car(robot: Robot, path: str | Path, keys: Sequence[str]) -> Path:
-    """Write what the file at `path` has no place for, with the suffix ``.toml``; return where.
+    """Write what the file at `path` cannot represent, with the suffix ``.toml``; return where.
 
-    `keys` are which of ``Fv Fc Fo eps Ia velocity acceleration`` every joint shall have, in SI
+    `keys` are some of ``Fv Fc Fo eps Ia velocity acceleration``, written for every joint in SI
     units. Raises `FileFormatError` if the file cannot be written, or as `require_side_car`.
     """
     require_side_car(path)
     name = Path(path).name
     lines = [
-        f"# What {name} has no place for. Friction: Fv dq + Fc tanh(dq / eps) + Fo; Ia: reflected",
+        f"# What {name} cannot represent. Friction: Fv dq + Fc tanh(dq / eps) + Fo; Ia: reflected",
         "# rotor inertia. Units: SI.",
         f'model = "{name}"',
         f'base = "{robot.base}"',
@@ -71,8 +71,8 @@ def write_side_car(robot: Robot, path: str | Path, keys: Sequence[str]) -> Path:
 def mesh_folder(robot: Robot, path: str | Path, *, massless: str = "") -> MeshFolder:
     """Return the folder for the meshes of a robot that is to be written to a file.
 
-    Raises `InconsistentInertiaError` if a body cannot be written: it cannot exist, or has no mass
-    where that is `massless`, a reason.
+    Raises `InconsistentInertiaError` if a body cannot be written: it is not physically consistent,
+    or has no mass where that is `massless`, a reason.
     """
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason := reason or (massless if link.phi[0] <= 0.0 else ""):

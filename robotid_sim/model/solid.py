@@ -1,4 +1,4 @@
-r"""Closed polyhedra and what they weigh: meshes, primitives, hulls and unions.
+r"""Closed polyhedra and their inertia: meshes, primitives, hulls and unions.
 
 At unit density a body is its pseudo-inertia :math:`J = \int \bar x \bar x^T dV` with
 :math:`\bar x = (x, 1)`. Over the tetrahedra that the faces span with a point it is a sum [1]_
@@ -41,10 +41,10 @@ from robotid_sim.model import inertia
 from robotid_sim.model.mesh_files import MESH_SUFFIXES, REFERENCE_PATTERNS
 
 MAX_COPYING_NODES = 20
-"""Nodes of a Collada file that stand for others; twenty may stand for thousands."""
+"""Instance nodes of a Collada file; twenty may expand to thousands."""
 
 MAX_CACHED_MESHES = 32
-"""Meshes that were read and are kept: one robot has its read several times."""
+"""Meshes in the cache: those of one robot are read several times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +119,7 @@ class Solid:
         return inertia.from_pseudo_inertia(scale * moments)
 
     def transform(self, T: Float2D) -> Self:
-        """Return the solid under an affine map, shape (4, 4); a mirrored one turned inside in."""
+        """Apply an affine map, shape (4, 4); a mirrored solid has its faces reversed."""
         faces = self.faces if np.linalg.det(T[:3, :3]) > 0.0 else self.faces[:, ::-1]
         return type(self)(self.vertices @ T[:3, :3].T + T[:3, 3], faces)
 
@@ -137,7 +137,7 @@ class Solid:
 
 
 def union(solids: Sequence[Solid]) -> Solid:
-    """Return what is in any of the solids; overlaps count once.
+    """Return the union of solids; overlaps count once.
 
     Raises `OptionError` if one of several is not closed, `MissingExtraError` if manifold3d is
     needed and not installed.
@@ -174,7 +174,7 @@ def read_mesh(path: str | Path) -> Solid:
 
 @lru_cache(maxsize=MAX_CACHED_MESHES)
 def _mesh_by_stamp(file: Path, _stamp: tuple[int, int]) -> Solid:
-    """Read a mesh that was changed last, and has the size, as the stamp says."""
+    """Read a mesh, cached by its time of change and size."""
     return _read_mesh(file)
 
 
@@ -191,7 +191,7 @@ def _read_mesh(file: Path) -> Solid:
         raise MissingExtraError(f"{text}; or convert the mesh to .stl") from error
     except FileFormatError:
         raise
-    except Exception as error:  # trimesh's readers raise whatever a broken file makes them raise
+    except Exception as error:  # trimesh's readers raise any error for a broken file
         raise FileFormatError(
             f"cannot read mesh {file}: {error}; save it again as STL or OBJ"
         ) from error
@@ -199,7 +199,7 @@ def _read_mesh(file: Path) -> Solid:
 
 
 def weld(points: Float2D) -> tuple[Float2D, Int1D]:
-    """Merge points of one place; return them, in order, and the index of each of the old ones.
+    """Merge coinciding points; return them, in order, and the index of each old one.
 
     As `np.unique` by rows does, in a quarter of its time.
     """

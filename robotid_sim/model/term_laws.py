@@ -1,4 +1,4 @@
-"""Further laws of a plant: torques of a joint that the coefficients of one formula do not hold.
+"""Further laws of a plant: joint torques beyond the coefficients of the friction formula.
 
 Their numbers are relative to the robot's own Fv, Fc and rotors, as those of
 `robotid_sim.model.friction_law`; what they are for a joint is a `JointTerm`.
@@ -16,7 +16,7 @@ from robotid_sim.model.robot import Robot
 
 
 class TermLaw(FrictionLaw):
-    """A law that gives every joint a term beside its own friction."""
+    """A law that adds a term to the friction of every joint."""
 
     def coefficients(self, robot: Robot) -> Float2D:
         """Return the coefficients; see `FrictionLaw`."""
@@ -34,7 +34,7 @@ class TermLaw(FrictionLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offset(TermLaw):
-    """A torque that is always there, as of a sensor that was not zeroed."""
+    """A constant torque, such as a sensor offset."""
 
     share: float = 0.2
     """Torque over Fc."""
@@ -50,7 +50,7 @@ class Offset(TermLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransitionVelocity(FrictionLaw):
-    """Dry friction that changes its sign within another speed than the model says."""
+    """Coulomb friction with another transition velocity than the model's."""
 
     factor: float = 4.0
     """Velocity of the smooth sign over that of the model."""
@@ -66,7 +66,7 @@ class TransitionVelocity(FrictionLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvedViscous(TermLaw):
-    r"""Viscous friction whose slope changes with speed, :math:`F_a |\dot q|^a s` more."""
+    r"""Nonlinear viscous friction, :math:`F_a |\dot q|^a s` more."""
 
     share: float = 0.6
     """That torque at 1 rad/s, or 1 m/s, over Fc."""
@@ -86,7 +86,7 @@ class CurvedViscous(TermLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionDependent(TermLaw):
-    r"""Dry friction that depends on the position, :math:`F_c (1 + a \sin k q)`."""
+    r"""Coulomb friction that depends on the position, :math:`F_c (1 + a \sin k q)`."""
 
     share: float = 0.3
     """Share a of Fc."""
@@ -126,10 +126,10 @@ class Cogging(TermLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presliding(TermLaw):
-    """Dry friction that builds up over a distance after a reversal (Dahl), in place of Fc."""
+    """Coulomb friction that builds up over a distance after a reversal (Dahl), in place of Fc."""
 
     distance: float = 5e-3
-    """Distance after which 63 % of it are there [rad or m]."""
+    """Distance over which it rises to 63 % [rad or m]."""
 
     def __post_init__(self) -> None:
         require(self, "distance", 1e-4, 1.0)
@@ -181,7 +181,7 @@ class CoupledJoints(FrictionLaw):
     """The motor of the last joint turns with the one before it too, as in many wrists."""
 
     share: float = 0.5
-    """What both joints share of rotor, viscous and dry friction of the last one."""
+    """Share of the last joint's rotor and friction that both joints have."""
 
     def __post_init__(self) -> None:
         require(self, "share", 0.0, 0.9)
@@ -195,6 +195,6 @@ class CoupledJoints(FrictionLaw):
         if robot.dof < 2:
             return ()
         before, last = robot.joints[-2:]
-        own = (last.rotor_inertia, last.friction.Fv, last.friction.Fc)
-        values = tuple(self.share * value for value in own)
+        parameters = (last.rotor_inertia, last.friction.Fv, last.friction.Fc)
+        values = tuple(self.share * value for value in parameters)
         return (JointTerm("coupled-joints", last.name, values, 1.0, before.name),)

@@ -36,7 +36,7 @@ V = TypeVar("V")
 MOVABLE_KINDS = ("revolute", "continuous", "prismatic")
 JOINT_KINDS = (*MOVABLE_KINDS, "fixed", "floating", "planar")
 EXTENSION_TAG = "robotid"
-"""Top-level element that holds what URDF has no place for: chain ends, and keys of a joint."""
+"""Top-level element that holds what URDF cannot represent: chain ends, and keys of a joint."""
 
 MAX_LINKS = 1000
 """Links of a robot, moving or not."""
@@ -70,7 +70,7 @@ class UrdfJoint:
     limits: dict[str, float] = field(default_factory=dict)
     dynamics: dict[str, float] = field(default_factory=dict)
     mimic: str = ""
-    """The joint that it follows."""
+    """Name of the joint that it mimics; empty if none."""
 
     @property
     def is_movable(self) -> bool:
@@ -90,16 +90,16 @@ class UrdfDocument:
     links: dict[str, UrdfLink]
     joints: dict[str, UrdfJoint]
     base: str | None = None
-    """Chain ends that the file itself names."""
+    """Chain ends that the file states."""
     tip: str | None = None
     terms: tuple[JointTerm, ...] = ()
-    """Torques of joints that the file itself names beside the standard ones."""
+    """Joint terms that the file states."""
     format: str = "URDF"
-    """Of the file that it was read from; `xml` is a URDF in any case."""
+    """Format of the file that it was read from; `xml` is always a URDF."""
     gravity: tuple[float, ...] | None = None
     """Gravity that the file states [m/s^2]."""
     notes: tuple[str, ...] = ()
-    """What of the file has no counterpart, one sentence each."""
+    """Elements of the file without a counterpart, one sentence each."""
 
     def joints_below(self, link: str) -> list[UrdfJoint]:
         """Return the joints whose parent is `link`, in the order of the file."""
@@ -226,8 +226,8 @@ class _Reader:
         for each in (*element.findall("visual"), *element.findall("collision")):
             try:
                 shapes.append(self.shape(each, owner))
-            except UrdfError as error:  # no matter of what moves
-                self.notes.append(f"a shape that cannot be read is left out: {error}")
+            except UrdfError as error:  # shapes do not matter to the dynamics
+                self.notes.append(f"a shape that cannot be read is omitted: {error}")
         return UrdfLink(name, line_of(element), phi, tuple(filter(None, shapes)))
 
     def inertial(self, element: etree._Element, owner: str) -> Float1D:
@@ -323,17 +323,17 @@ class _Reader:
         element = parent.find(tag)
         if element is None:
             return {}
-        given = [key for key in keys if element.get(key) is not None]
-        return {key: self.number(element, key, owner, None) for key in given}
+        stated = [key for key in keys if element.get(key) is not None]
+        return {key: self.number(element, key, owner, None) for key in stated}
 
     def mimics(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
-        """Raise if a joint follows itself or none, or by no number."""
+        """Raise if a joint mimics itself or no joint, or by a factor that is not a number."""
         for element in root.findall("joint/mimic"):
             follower, leader = element.getparent().get("name"), element.get("joint", "")
             if leader not in joints or leader == follower:
                 self.fail(
                     element,
-                    f"joint '{follower}' mimics '{leader}', which is no other joint; name one",
+                    f"joint '{follower}' mimics '{leader}', which is not another joint; name one",
                 )
             for key in ("multiplier", "offset"):
                 self.number(element, key, f"joint '{follower}'", 1.0)

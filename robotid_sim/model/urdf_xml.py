@@ -1,4 +1,4 @@
-"""The XML of a URDF, as strict as what moves needs, and no stricter."""
+"""Parsing the XML of a URDF: strict about links and joints, tolerant about the rest."""
 
 import codecs
 import re
@@ -14,16 +14,16 @@ VERSION_PATTERN = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*
 
 DECLARATION_PATTERN = re.compile(rb"<\?xml\s[^>]*\?>")
 MAX_HEAD_SIZE = 10_000
-"""Bytes in which an XML declaration may stand, behind blank lines or comments."""
+"""Bytes in which an XML declaration is searched, after blank lines or comments."""
 
 XACRO_TAGS = ("property", "arg", "macro")
-"""Elements of xacro that a file without uses of them may keep."""
+"""Elements of xacro that are ignored if unused."""
 
 VISUAL_TAGS = ("visual", "collision", "material", "gazebo")
-"""Elements in which what is not read does not move."""
+"""Elements without effect on the dynamics."""
 
 HARMLESS_ERRORS = ("ERR_DOCUMENT_END", "ERR_HYPHEN_IN_COMMENT")
-"""Errors of XML that hide nothing of the robot."""
+"""Errors of XML that hide no part of the robot."""
 
 
 def line_of(element: etree._Element) -> int:
@@ -44,10 +44,10 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
         text = declaration[0] + text[:first] + text[last:]
     text = VERSION_PATTERN.sub(rb'\g<1>"1.0"', text.lstrip(), count=1)
     root = None
-    with suppress(etree.XMLSyntaxError):  # of nothing that can be recovered
+    with suppress(etree.XMLSyntaxError):  # nothing can be recovered
         root = etree.fromstring(text, parser)
-    # Prefixes that nobody declared, what stands behind the robot, and dashes in a comment are no
-    # matter; other errors may hide half of it.
+    # Undeclared prefixes, text after the robot, and dashes in a comment are
+    # harmless; other errors may hide half of it.
     errors = [
         error
         for error in parser.error_log
@@ -78,5 +78,5 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
 
 
 def is_shown(element: etree._Element) -> bool:
-    """Return whether an element stands in one that only concerns what is shown."""
+    """Return whether an element only concerns appearance."""
     return next(element.iterancestors(*VISUAL_TAGS), None) is not None

@@ -17,7 +17,7 @@ XACRO_SUFFIX = ".xacro"
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
-    """Return the URDF that a xacro file makes with these arguments.
+    """Expand a xacro file with these arguments to a URDF.
 
     Raises `MissingExtraError` if xacro is not installed, and `UrdfError` if the file cannot be
     expanded.
@@ -35,10 +35,10 @@ def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
     def refuse(text: str, _context: object) -> NoReturn:
         raise UrdfError(f"'{text}' runs Python: write it as ${{...}}, or expand the file yourself")
 
-    def guarded(read: Any) -> Any:
-        def wrapper(*given: Any) -> Any:
-            result = read(*given)
-            for name in (*given, result):
+    def guard(read: Any) -> Any:
+        def wrapper(*arguments: Any) -> Any:
+            result = read(*arguments)
+            for name in (*arguments, result):
                 if isinstance(name, str) and Path(name).is_file():
                     if not any(find_package(f.name, path) == f for f in Path(name).parents):
                         require_nameable(path, Path(name), f"{name}, named in {path},")
@@ -49,8 +49,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
     changes = {
         (substitution_args, "_eval_find"): find,
         (substitution_args, "_eval"): refuse,
-        (xacro, "parse"): guarded(xacro.parse),  # of included files
-        (xacro, "abs_filename_spec"): guarded(xacro.abs_filename_spec),  # of loaded ones
+        (xacro, "parse"): guard(xacro.parse),  # of included files
+        (xacro, "abs_filename_spec"): guard(xacro.abs_filename_spec),  # of loaded ones
     }
     try:
         with _replace_attributes(changes):
@@ -62,7 +62,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
 
 @contextmanager
 def _replace_attributes(changes: Mapping[tuple[Any, str], Any]) -> Iterator[None]:
-    """Hold other values for attributes of modules within a block."""
+    """Replace attributes of modules within a block."""
     before = {place: getattr(*place) for place in changes}
     try:
         for (module, name), value in changes.items():

@@ -41,7 +41,7 @@ class GreyWolf(Population):
     smallest: ClassVar[int] = LEADER_COUNT
 
     a_start: float = 2.0
-    """Amplitude a at the start; it falls to zero."""
+    """Amplitude a at the start; it decreases to zero."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,7 +95,7 @@ class WhaleOptimization(Population):
     sphere_cost: ClassVar[float] = 0.5  # is drawn to the origin
 
     a_start: float = 2.0
-    """Amplitude a at the start; it falls to zero."""
+    """Amplitude a at the start; it decreases to zero."""
     spiral: float = 1.0
     """Shape of the spiral, b."""
 
@@ -165,7 +165,7 @@ class Grasshopper(Population):
     def _first(self) -> Float2D:
         self._x = self.box.scatter(self.population, self.region, self.rng)
         self._best_x, self._best_f = self._x[0], np.inf
-        # Kept, as making arrays of this size anew costs four times what is done with them.
+        # Reused, because allocating arrays of this size costs four times the computation.
         self._work = np.empty((3, self.population, self.population, self.box.dim))
         return self._x
 

@@ -1,4 +1,4 @@
-"""The box that is searched, and what happens to points that leave it."""
+"""The box of the search, and the repair of points outside of it."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,7 +11,7 @@ from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, ShapeError
 
 WallRule = Literal["clip", "reflect", "absorb", "none"]
-"""What happens to a point outside the box, coordinate by coordinate.
+"""Treatment of a point outside the box, coordinate by coordinate.
 
 ``clip`` puts it on the wall and leaves its velocity; ``absorb`` also stops it there; ``reflect``
 mirrors it and its velocity at the walls; ``none`` lets it go: the cost is then asked outside.
@@ -45,7 +45,7 @@ class Box:
     def __post_init__(self) -> None:
         lower = readonly(self.lower, shape=(None,), name="the vector of lower bounds")
         if not lower.size:
-            raise ShapeError("the vector of lower bounds is empty; give one number a coordinate")
+            raise ShapeError("the vector of lower bounds is empty; give one number per coordinate")
         upper = readonly(self.upper, shape=(lower.size,), name="the vector of upper bounds")
         for k in np.flatnonzero(lower >= upper)[:1]:
             raise OptionError(f"coordinate {k}: the bounds [{lower[k]}, {upper[k]}] are inverted")

@@ -106,8 +106,10 @@ class BeetleSwarm(VelocitySwarm):
         swarm.remember(here)
         if not whiskers:
             return np.zeros_like(swarm.x)
-        left, right = whiskers
-        worse_left = (left > right).astype(float) - (left < right)  # infinity does not harm it
+        left_side, right = whiskers
+        worse_left = (left_side > right).astype(float) - (
+            left_side < right
+        )  # infinity does not harm it
         forward = -self.step if self.form == "corrected" else self.step
         return forward * worse_left[:, None] * swarm.v  # [1] eq. (12)
 

@@ -1,4 +1,4 @@
-"""Checks of hyper-parameters: one line that says what was given and what may be."""
+"""Checks of hyper-parameters, with one line that names the value and the allowed ones."""
 
 import operator
 from typing import Any, get_args
@@ -31,7 +31,8 @@ def require_between(name: str, value: float, low: float, high: float) -> None:
 def one_of(name: str, value: str, choices: Any) -> None:
     """Refuse a value that is not among the choices of a Literal."""
     if value not in get_args(choices):
-        known = get_args(choices)
+        choices_known = get_args(choices)
         raise OptionError(
-            f"unknown {name} '{value}'{suggestion(value, known)}; known: {', '.join(known)}"
+            f"unknown {name} '{value}'{suggestion(value, choices_known)}; known: "
+            f"{', '.join(choices_known)}"
         )

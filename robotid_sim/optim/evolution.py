@@ -253,13 +253,13 @@ COST_TOLERANCE = 1e-13
 class CmaEs(Optimizer):
     """CMA-ES: a normal distribution that learns the shape of the cost; the package ``cmaes``.
 
-    The yardstick for the other methods: it does not depend on the axes, and up to rounding not on
-    the condition of the cost. It searches in widths of the box, from a random point on. When a
+    The reference value of the other methods: it does not depend on the axes, and up to rounding not
+    on the condition of the cost. It searches in widths of the box, from a random point on. When a
     search has come to an end, the next one starts, with `growth` times as many members (IPOP [2]_).
 
-    Only the order of the costs is told: it is all that the method uses, but for a stopping rule of
-    the package at an absolute difference of 1e-12. A search ends by the other rules of the package
-    or when the costs of a generation differ by rounding only.
+    Only the order of the costs is used, except for a stopping rule of the package at an absolute
+    difference of 1e-12. A search ends by the other rules of the package or when the costs of a
+    generation differ by rounding only.
 
     References
     ----------
@@ -277,7 +277,7 @@ class CmaEs(Optimizer):
     growth: float = 2.0
     """Factor of the population from one search to the next."""
     bounds: Walls = "reflect"
-    """What happens at the walls of the box."""
+    """Treatment of points at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that searches start in."""
 

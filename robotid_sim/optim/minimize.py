@@ -1,6 +1,6 @@
 """The one driver of all optimizers.
 
-The configurations that the five papers publish, and what is known to be wrong with them.
+The configurations that the five papers publish, and their known errors.
 """
 
 import tomllib
@@ -25,7 +25,7 @@ Cost = Callable[[Float2D], ArrayLike]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptimResult:
-    """What a search has found, with scipy's names."""
+    """Result of a search, with scipy's names."""
 
     x: Float1D
     """The best point that was evaluated, shape (d,); the first one if no cost was finite."""
@@ -97,7 +97,7 @@ def minimize(
     OptionError
         If an option, a bound or the budget is refused.
     ShapeError
-        If bounds or costs have the wrong shape or are no numbers. What `fun` raises passes through,
+        If bounds or costs have the wrong shape or are not numbers. Errors of `fun` pass through,
         with a note that says when.
     """
     optimizer = _build_optimizer(method, options)
@@ -107,12 +107,12 @@ def minimize(
     message = "the target is reached"
     try:
         while search.x is None or search.best > target:
-            left = max_evals - search.nfev
-            if left == 0:
+            budget_left = max_evals - search.nfev
+            if budget_left == 0:
                 message = "the budget is spent"
                 break
             X = optimizer.ask()
-            costs = search.evaluate(X[:left])
+            costs = search.evaluate(X[:budget_left])
             if len(costs) == len(X):
                 optimizer.tell(X, costs)
             if callback is not None:
@@ -137,7 +137,7 @@ def _build_optimizer(method: str | Optimizer, options: dict[str, Any]) -> Optimi
 
 @dataclass(eq=False)
 class _Search:
-    """The books of a search."""
+    """Records of a search."""
 
     fun: Cost
     x: Float1D | None = None
@@ -149,7 +149,7 @@ class _Search:
         """Return the costs of a batch, and enter it."""
         try:
             values = self.fun(X.copy())
-        except Exception as error:  # whatever the caller's function raises goes on, with a note
+        except Exception as error:  # errors of the caller's function are re-raised with a note
             error.add_note(
                 f"(the cost function, at {len(X)} points, after {self.nfev} evaluations)"
             )
@@ -195,11 +195,11 @@ class PublishedSetting:
     options: Mapping[str, Any]
     """Printed hyper-parameters."""
     missing: str = "velocity limit, bounds"
-    """What the paper does not print; the defaults stand in."""
+    """Parameters that the paper does not print; the defaults are used."""
 
     @cached_property
     def flags(self) -> tuple[str, ...]:
-        """What the spectral radii say about it, in words; see `robotid_sim.optim.stability`."""
+        """Assessment by the spectral radii, as text; see `robotid_sim.optim.stability`."""
         optimizer = self.build()
         return stability(optimizer).flags if isinstance(optimizer, MovingOptimizer) else ()
 

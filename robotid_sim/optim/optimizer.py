@@ -1,6 +1,6 @@
-"""What an optimizer is.
+"""Interface of the optimizers.
 
-The registry of optimizers; what its names mean is the business of one file each.
+The registry of optimizers; each is in a file of its own.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,8 @@ from robotid_sim.optim.bounds import Box, Walls
 from robotid_sim.registry import Registry
 
 EquationForm = Literal["corrected", "literal"]
-"""``literal`` is what a paper misprints, ``corrected`` what it must mean; docstrings say why."""
+"""``literal`` is an equation as misprinted, ``corrected`` as intended; docstrings give the
+reason."""
 
 
 class Optimizer(ABC):
@@ -59,7 +60,7 @@ class Optimizer(ABC):
         max_evals: int,
         first: ArrayLike | None = None,
     ) -> None:
-        """Begin a new search; forget the last one.
+        """Begin a new search.
 
         Parameters
         ----------
@@ -87,7 +88,7 @@ class Optimizer(ABC):
         self._points, self._asked = self._first(), False
 
     def ask(self) -> Float2D:
-        """Return the points to evaluate next, shape (m, d); the same until they are told.
+        """Return the points to evaluate next, shape (m, d); the same until `tell` is called.
 
         Raises `CallOrderError` if no search was started.
         """
@@ -146,7 +147,7 @@ class Population(Optimizer):
     population: int = 30
     """Number of members."""
     bounds: Walls = "clip"
-    """What happens at the walls of the box."""
+    """Treatment of points at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the members start in."""
 
@@ -174,11 +175,11 @@ def finite_costs(values: ArrayLike, count: int) -> Float1D:
     try:
         costs = np.asarray(values)
     except ValueError as error:  # lists of different lengths
-        raise ShapeError(f"the costs are no vector of numbers: {error}") from error
+        raise ShapeError(f"the costs are not a vector of numbers: {error}") from error
     if costs.dtype.kind not in "fiub":
-        raise ShapeError(f"the costs are no real numbers but {costs.dtype}")
+        raise ShapeError(f"the costs must be real numbers, got {costs.dtype}")
     if costs.shape != (count,):
-        raise ShapeError(f"the costs have shape {costs.shape}, expected ({count},), one a point")
+        raise ShapeError(f"the costs have shape {costs.shape}, expected ({count},), one per point")
     return np.where(np.isfinite(costs), costs, np.inf).astype(np.float64, copy=False)
 
 

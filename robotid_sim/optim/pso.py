@@ -1,6 +1,6 @@
-"""Particle swarms that differ by their inertia: constant, falling, constricted, random.
+"""Particle swarms that differ by their inertia: constant, decreasing, constricted, random.
 
-Particle swarm that starts afresh when it stagnates.
+Particle swarm that restarts when it stagnates.
 """
 
 from dataclasses import dataclass
@@ -216,7 +216,7 @@ class RandomWeightSwarm(VelocitySwarm):
 @document_attributes
 @dataclass(kw_only=True, eq=False)
 class MutatingSwarm(VelocitySwarm):
-    r"""Particle swarm that starts afresh when it stagnates (MuPSO).
+    r"""Particle swarm that restarts when it stagnates (MuPSO).
 
     The usual update, eq. (1)-(2) of [1]_, with two geometric schedules, eq. (3)-(4),
 
@@ -238,7 +238,7 @@ class MutatingSwarm(VelocitySwarm):
     faster counts as stagnation. Equation (7) stops at :math:`F \le E`, mutates at
     :math:`F > 10^{-3}`, and says nothing in between; its levels mean something only for costs whose
     minimum is zero. The ``corrected`` form takes the absolute value and always mutates at
-    :math:`q \ge Q`; the ``literal`` form does as printed, and goes on where it should stop, which
+    :math:`q \ge Q`; the ``literal`` form is as printed, and continues where it should stop, which
     is the budget's affair here.
 
     The printed schedules, w from 2.1 to 0.6 and c2 from 1.8 to 3.9 beside c1 = 2.24, leave the
@@ -296,7 +296,7 @@ class MutatingSwarm(VelocitySwarm):
         return super()._next(f)
 
     def _is_stagnant(self, f: float) -> bool:
-        """Return whether the swarm is to be drawn anew, from its best cost."""
+        """Return whether the swarm must be redrawn, from its best cost."""
         if not np.isfinite(f):
             return False
         fall = self._last_f - f  # [1] eq. (5); infinite at first

@@ -1,4 +1,4 @@
-"""Particle swarms named after quanta: in a delta potential well, and on the angles of qubits."""
+"""Quantum-inspired particle swarms: in a delta potential well, and on the angles of qubits."""
 
 from dataclasses import dataclass
 from math import pi
@@ -137,7 +137,7 @@ class QubitSwarm(VelocitySwarm):
     velocity_limit: float = 0.1
     """Largest velocity [rad per iteration]."""
     bounds: WallRule = "absorb"
-    """What happens to angles outside [0, pi/2]; ``none`` is harmless, as the cosine is periodic."""
+    """Treatment of angles outside [0, pi/2]; ``none`` is harmless, as the cosine is periodic."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

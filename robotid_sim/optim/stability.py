@@ -90,7 +90,7 @@ class Stability:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What to warn of, in words; empty for a swarm that is stable throughout."""
+        """Warning as text; empty for a swarm that is always stable."""
         return tuple(
             f"outside the order-{order} stability region {_when(radius >= 1.0)}"
             for order, radius in ((1, self.order1), (2, self.order2))
@@ -161,7 +161,7 @@ def _pulls(c1: float, c2: float, matrix: Float2D) -> list[Coefficient]:
 
 
 def _when(unstable: Bool1D) -> str:
-    """Return in which part of a run something happens."""
+    """Describe the part of a run in which a condition holds."""
     if unstable.all():
         return "throughout"
     tail = ", to its end" if unstable[-1] else ""

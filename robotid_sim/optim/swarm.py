@@ -1,4 +1,4 @@
-"""Particles with velocities and memories: the state that the particle swarms share.
+"""State of the particle swarms: positions, velocities and best points.
 
 References
 ----------
@@ -21,7 +21,8 @@ from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.stability import RandomMap, swarm_map
 
 MAX_VELOCITY = 1e60
-"""Stands for an unlimited velocity, in widths of the box: diverging swarms stay finite numbers."""
+"""Largest velocity where it is unlimited, in widths of the box, so that diverging swarms stay
+finite."""
 
 
 class Swarm:
@@ -49,7 +50,7 @@ class Swarm:
         self.leader_x, self.leader_f = x[0].copy(), np.inf
 
     def remember(self, f: Float1D) -> Bool1D:
-        """Take the costs of the positions in; return which particles are better than ever."""
+        """Update the best points by the costs of the positions; return which particles improved."""
         better = f < self.best_f
         np.copyto(self.best_x, self.x, where=better[:, None])
         np.copyto(self.best_f, f, where=better)
@@ -91,7 +92,7 @@ class Swarm:
         return self.move(self.v)
 
     def keep(self, chosen: Int1D) -> None:
-        """Let all particles go but the chosen ones; the best point of all stays."""
+        """Keep the chosen particles only; the best point of all stays."""
         self.x, self.v = self.x[chosen], self.v[chosen]
         self.best_x, self.best_f = self.best_x[chosen], self.best_f[chosen]
 
@@ -113,7 +114,7 @@ class VelocitySwarm(Optimizer):
     velocity_limit: float = 0.2
     """Largest velocity, share of the box per iteration; few papers print one."""
     bounds: WallRule = "absorb"
-    """What happens at the walls of the box."""
+    """Treatment of points at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the particles start in."""
 

@@ -231,7 +231,7 @@ class Assessment:
             "passed": fit.passed,
             "warning": fit.warning,
             "intervals": ends,
-            "not_identifiable": list(fit.basis.no_effect),
+            "not_identifiable": list(fit.basis.not_identifiable),
             "remarks": self.remarks,
             "diagnoses": [None if d is None else d.content() for d in self.diagnoses],
             "fitted": [

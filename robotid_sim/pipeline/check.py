@@ -193,5 +193,5 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         "groupings": list(basis.groupings),
         "textbook_groupings": list(textbook_base(robot, basis).groupings),
         **{name: list(getattr(basis, name)) for name in groups},
-        "below_threshold": list(basis.faint),
+        "negligible": list(basis.negligible),
     }

@@ -25,6 +25,7 @@ from robotid_sim.pipeline.config_tables import (
 )
 from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig
 from robotid_sim.plugins import load_plugins, require_trusted
+from robotid_sim.renamed import RENAMED_STUDY_KEYS, upgrade_keys
 from robotid_sim.tasks.task import RunPlan
 
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}
@@ -234,6 +235,8 @@ def load_config(
             content[section] = {**before, **value} if isinstance(before, Mapping) else before
         else:
             content[section] = value
+    if isinstance(content.get("estimation"), Mapping):
+        content["estimation"] = upgrade_keys(content["estimation"], RENAMED_STUDY_KEYS)
     try:
         config = StudyConfig.model_validate(content)
     except ValidationError as error:

@@ -31,6 +31,7 @@ from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
+from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 from robotid_sim.section import csv_table
 from robotid_sim.streams import stream_of
@@ -131,6 +132,7 @@ class HeldOutPrediction:
         return {"what": self.what, **self.prediction.content()}
 
 
+@old_members(doubt="warning", lift="consistent_robot", plain="problem_without_terms")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Identification:

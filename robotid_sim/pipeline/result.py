@@ -17,9 +17,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import check_schema, read_json, write_text
+from robotid_sim.renamed import RENAMED_CHECKS
 from robotid_sim.validation.control_run import ControlRun
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Since 2 checks are named by what they check; see `upgrade_result`."""
 
 
 class _Model(BaseModel):
@@ -301,7 +303,7 @@ class StudyResult(_Model):
         Raises `FileFormatError` if the file is missing, incomplete, of another kind or of a newer
         schema.
         """
-        content = read_json(path, "result", SCHEMA_VERSION)
+        content = read_json(path, "result", SCHEMA_VERSION, {1: upgrade_result})
         content["schema"] = f"robotid/result/{SCHEMA_VERSION}"
         check_schema(content["schema"], "result", SCHEMA_VERSION, path)
         try:
@@ -313,13 +315,23 @@ class StudyResult(_Model):
             raise FileFormatError(text) from error
 
 
+def upgrade_result(content: dict[str, Any]) -> dict[str, Any]:
+    """Replace the old names of checks of a result, in place."""
+    verdict = content.get("verdict")
+    checks = verdict.get("checks") if isinstance(verdict, dict) else None
+    for check in checks if isinstance(checks, list) else ():
+        if isinstance(check, dict) and "name" in check:
+            check["name"] = RENAMED_CHECKS.get(str(check["name"]), check["name"])
+    return content
+
+
 def robot_of_result(path: str | Path) -> str:
     """Read the name of the robot of a result.json.
 
     Raises `FileFormatError` if the file is missing, of another kind or of a newer schema, or has no
     robot.
     """
-    robot = read_json(path, "result", SCHEMA_VERSION).get("robot")
+    robot = read_json(path, "result", SCHEMA_VERSION, {1: upgrade_result}).get("robot")
     if not isinstance(robot, dict) or "name" not in robot:
         raise FileFormatError(f"{path} is not a complete result: it names no robot")
     return str(robot["name"])

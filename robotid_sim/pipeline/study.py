@@ -37,6 +37,7 @@ from robotid_sim.pipeline.study_stages import (
 )
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import is_notebook, progress_line
+from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+@old_members(fitted="fit_log", predicted="unseen_log")
 @public_value
 @dataclass(frozen=True, eq=False)
 class Study:

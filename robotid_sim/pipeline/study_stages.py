@@ -219,7 +219,7 @@ class StudyStages:
                 models,
                 setup.streams("control"),
                 setup.comparison,
-                known=early_loop() if early_loop else None,
+                reused=early_loop() if early_loop else None,
                 workers=self.workers,
                 progress=self.progress,
             )

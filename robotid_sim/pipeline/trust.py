@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
-from robotid_sim.diagnostics.directions import WeakDirection, weakest_directions, worst_direction
+from robotid_sim.diagnostics.directions import WeakDirection, weakest_direction, weakest_directions
 from robotid_sim.diagnostics.essential import essential_parameters
 from robotid_sim.diagnostics.intervals import information_shares
 from robotid_sim.diagnostics.residuals import cross_validate, residual_whiteness
@@ -276,7 +276,7 @@ def further_checks(fit: Identification) -> list[str]:
     """Report further checks of a fit; impossible checks are omitted."""
     chosen, problem, period = fit.chosen, fit.problem, fit.motion.period
     checks: list[Callable[[], Any]] = [
-        lambda: worst_direction(problem, chosen),
+        lambda: weakest_direction(problem, chosen),
         lambda: residual_whiteness(problem, chosen),
         lambda: essential_parameters(problem, chosen),
     ]

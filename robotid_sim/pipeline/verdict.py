@@ -10,7 +10,7 @@ from scipy.ndimage import maximum_filter1d
 from robotid_sim.arrays import Bool1D, Bool2D
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.directions import count_excited_directions
-from robotid_sim.diagnostics.transition_velocity import suspect_friction
+from robotid_sim.diagnostics.transition_velocity import check_transition_velocity
 from robotid_sim.dynamics.base_parameters import light_joints
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.errors import RobotIdError
@@ -127,7 +127,7 @@ def _noise_check(
     check = CheckResult.from_limit("residual_matches_noise", float(noise.ratio.max()), limit)
     if check.passed or not fit.chosen.success:
         return check
-    suspicion = suspect_friction(fit.motion, fit.nominal, fit.basis)
+    suspicion = check_transition_velocity(fit.motion, fit.nominal, fit.basis)
     return check.model_copy(update={"message": " ".join(suspicion.sentences())})
 
 

@@ -1,4 +1,4 @@
-"""Preprocessors: from a noisy log to motion, torque and the rows that a fit uses."""
+"""Preprocessors: from a noisy log to motion, torque and regressor rows."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The preprocessor that looks at a log before it decides how to treat it.
+"""The preprocessor that chooses its steps by the log.
 
 The low-pass of every joint's rows, from the band in which a model explains its torque.
 """
@@ -30,7 +30,7 @@ SHARED, BY_JOINT = "shared", "by-joint"
 METHOD_NAMES = ("errors-in-variables", "fourier-fit", "rts")
 
 MIN_ENCODER_NOISE = 1e-6
-"""Encoder noise below which no number of it is told [rad or m]: the log was smoothed before."""
+"""Minimum encoder noise that is reported [rad or m]; below, the log was smoothed before."""
 
 
 @public_value
@@ -38,18 +38,18 @@ MIN_ENCODER_NOISE = 1e-6
 class Adaptive(RowPreprocessor):
     r"""Outlier mask and delay compensation where needed, then motion and torque together.
 
-    1. Samples that are lost or far off are found; if there are some, positions are interpolated
-       over them and their torques are shut out of the rows, see `find_faults`.
+    1. Lost samples and outliers are detected; positions are interpolated over them and their
+       torques are excluded from the rows, see `find_faults`.
     2. The smoother's corners and the encoder noise follow from the innovation likelihood.
-    3. Rows are low-passed as the configuration says, or every joint up to where a model explains
-       its torque, see `rows_by_joint`.
-    4. The delay of the torque is estimated and, if significant, taken off, see `estimate_delay`.
-    5. Motion and parameters of a model are estimated in turn, see `ErrorsInVariables`; the smoother
-       gives the motion to start from. A delay that was found is judged again by its rows, see
+    3. Rows are low-passed as configured, or per joint in the band that a model explains, see
+       `rows_by_joint`.
+    4. The torque delay is estimated and, if significant, corrected, see `estimate_delay`.
+    5. Motion and parameters of a model are estimated in turn, see `ErrorsInVariables`, starting
+       from the smoothed motion. A significant delay is refined by its rows, see
        `estimate_remaining_delay`. Other methods stop at the smoother, or fit a Fourier series.
 
-    `tune` does all that and says so in `message`. What is decided then stays, except that faults
-    are looked for in every log anew.
+    `tune` does all this and reports it in `message`. The decisions are then fixed, except that
+    faults are detected in every log.
 
     References
     ----------
@@ -76,12 +76,12 @@ class Adaptive(RowPreprocessor):
     method: str = "errors-in-variables"
     """``errors-in-variables``, ``fourier-fit`` or ``rts``."""
     delay: float | None = None
-    """Delay of the torque to take off [s], 0 for none; None to estimate it."""
+    """Torque delay to correct [s], 0 for none; None to estimate it."""
     low_pass: str = SHARED
     """``shared``: the cut-off of the rows is that of all joints; ``by-joint``: that of every joint
     follows from the log."""
     outliers: float = OUTLIER_THRESHOLD
-    """Robust standard deviations beyond which a value is an outlier; 0 to look for none."""
+    """Robust standard deviations beyond which a value is an outlier; 0 for no detection."""
     smoother: RtsSmoother = field(default_factory=RtsSmoother)
     """The smoother."""
     series: FourierFit = field(default_factory=FourierFit)
@@ -89,7 +89,7 @@ class Adaptive(RowPreprocessor):
     joint: ErrorsInVariables = field(default_factory=ErrorsInVariables)
     """The estimate of motion and torque together."""
     message: str = field(default="", metadata=INTERNAL_FIELD)
-    """What was decided and why, after `tune`."""
+    """Decisions and reasons, after `tune`."""
 
     def __post_init__(self) -> None:
         if self.method not in METHOD_NAMES:
@@ -107,7 +107,7 @@ class Adaptive(RowPreprocessor):
 
     @one_blas_thread()
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Return the motion of the log as decided."""
+        """Compute the motion of the log as decided."""
         tuned = self.tune(log, robot)
         log, sound = tuned.prepare(log, robot)
         if tuned.method == "errors-in-variables":
@@ -120,7 +120,7 @@ class Adaptive(RowPreprocessor):
         return replace(motion, row_filter=add_gate(motion.row_filter, sound))
 
     def prepare(self, log: Log, robot: Robot) -> tuple[Log, Bool2D]:
-        """Return the log that the motion is made from, and which samples were measured.
+        """Repair the log, and mark the samples that were measured.
 
         Parameters
         ----------
@@ -141,36 +141,38 @@ class Adaptive(RowPreprocessor):
 
     @one_blas_thread()
     def tune(self, log: Log, robot: Robot) -> "Adaptive":
-        """Return the preprocessor with all decisions made for `log` and reported in `message`."""
+        """Make all decisions for `log` and report them in `message`."""
         if self.message:
             return self
-        said = []
+        texts = []
         faults = _faults(log, self.outliers)
         if faults is not None:
-            said.append(f"{faults.message}: masked" if faults.any else "no faulty samples")
+            texts.append(f"{faults.message}: masked" if faults.any else "no faulty samples")
         whole, _ = _prepare(log, 0.0, faults)
         smoother, noise = self._smoother(whole)
-        said.append(_noise_text(log, noise))
+        texts.append(_noise_text(log, noise))
         start = replace(self, smoother=replace(smoother, rows=self.rows))
         if self.low_pass == BY_JOINT:
             rows = rows_by_joint(start.smoother(whole, robot), robot, self.rows)
             start = replace(self, rows=rows, smoother=replace(smoother, rows=rows))
             each = ", ".join(f"{cutoff:g}" for cutoff in rows.cutoffs)
-            said.append(f"rows of joints up to {each} Hz")
+            texts.append(f"rows of joints up to {each} Hz")
         tune = partial(_tune_at, start, log, robot, faults, noise)
         if self.delay is not None:
-            said.append(f"torque delay given as {self.delay:.3g} s")
+            texts.append(f"torque delay given as {self.delay:.3g} s")
             decided = tune(self.delay)
         else:
-            found = estimate_delay(whole, start.smoother(whole, robot), robot)
-            decided = tune(found.correction)
-            if found.correction and self.method == "errors-in-variables":
-                prepared, sound = _prepare(log, found.correction, faults)
-                rest = estimate_remaining_delay(decided.joint.motion(prepared, robot, sound), robot)
-                found = replace(rest, value=found.value + rest.value)
-                decided = tune(found.correction)
-            said.append(f"torque delay of {found.message} {found.verdict}")
-        return replace(decided, message="; ".join([*said, f"method {self.method}"]))
+            delay = estimate_delay(whole, start.smoother(whole, robot), robot)
+            decided = tune(delay.correction)
+            if delay.correction and self.method == "errors-in-variables":
+                prepared, sound = _prepare(log, delay.correction, faults)
+                update = estimate_remaining_delay(
+                    decided.joint.motion(prepared, robot, sound), robot
+                )
+                delay = replace(update, value=delay.value + update.value)
+                decided = tune(delay.correction)
+            texts.append(f"torque delay of {delay.message} {delay.verdict}")
+        return replace(decided, message="; ".join([*texts, f"method {self.method}"]))
 
     def _smoother(self, log: Log) -> tuple[RtsSmoother, Float1D]:
         """Return the tuned smoother and the encoder noise of every joint."""
@@ -183,12 +185,12 @@ class Adaptive(RowPreprocessor):
 
 
 def _faults(log: Log, outliers: float) -> Faults | None:
-    """Return the faulty samples of a log; None if none are looked for."""
+    """Find the faulty samples of a log; None without detection."""
     return find_faults(log, outliers) if outliers else None
 
 
 def _prepare(log: Log, delay: float, faults: Faults | None) -> tuple[Log, Bool2D]:
-    """Return the log repaired and without its delay, and which samples were measured."""
+    """Repair a log and correct its delay; also return which samples were measured."""
     if faults is None:
         return remove_delay(log, delay), np.ones(log.q.shape, dtype=bool)
     moved = np.roll(faults.sound, -round(delay / log.dt), axis=0)
@@ -198,7 +200,7 @@ def _prepare(log: Log, delay: float, faults: Faults | None) -> tuple[Log, Bool2D
 def _tune_at(
     start: Adaptive, log: Log, robot: Robot, faults: Faults | None, noise: Float1D, delay: float
 ) -> Adaptive:
-    """Return a preprocessor with a delay [s], its method tuned to the log without that delay."""
+    """Tune the method to the log without a delay [s]."""
     log, sound = _prepare(log, delay, faults)
     decided = replace(start, delay=delay)
     if start.method == "fourier-fit":
@@ -211,7 +213,7 @@ def _tune_at(
 
 
 def _noise_text(log: Log, noise: Float1D) -> str:
-    """Return the smallest and the largest noise of the joints, by unit."""
+    """Format the smallest and the largest noise of the joints, by unit."""
     parts = []
     for unit in dict.fromkeys(log.joint_units):
         alike = noise[[u == unit for u in log.joint_units]]
@@ -227,7 +229,7 @@ def _noise_text(log: Log, noise: Float1D) -> str:
 
 
 def smoother_of(preprocessor: Preprocessor) -> RtsSmoother | None:
-    """Return the smoother behind a preprocessor, with its rows; None if it has none."""
+    """Get the smoother of a preprocessor, with its rows; None if it has none."""
     if isinstance(preprocessor, RtsSmoother):
         return preprocessor
     if isinstance(preprocessor, Adaptive | ErrorsInVariables):
@@ -236,27 +238,27 @@ def smoother_of(preprocessor: Preprocessor) -> RtsSmoother | None:
 
 
 LOWEST, OCTAVES = 1.25, 5
-"""Upper edge of the lowest band [Hz], and how many bands of an octave follow it."""
+"""Upper edge of the lowest band [Hz], and number of octave bands above it."""
 
 MIN_EXPLAINED_RATIO = 1.2
-"""RMS torque of the model over that of what it leaves from which on a band is explained."""
+"""Minimum RMS torque of the model over its residual of an explained band."""
 
 CUTOFF_RATIO = 2.0
-"""Cut-off over the end of the explained bands: a low-pass takes much of the octave below it."""
+"""Cut-off over the end of the explained bands: a low-pass attenuates the octave below it."""
 
 SPECTRUM_WINDOW = 8.0
 """Length of the pieces whose spectra are averaged [s]."""
 
 
 def rows_by_joint(motion: Motion, robot: Robot, rows: Rows) -> Rows:
-    """Return rows whose low-pass is, for every joint, as wide as what a model explains of it.
+    """Set the low-pass of the rows of every joint to the band that a model explains.
 
-    A fit of base parameters by the rows as they are, with weights by joint, tells torque and rest
-    at all samples. From the lowest octave on, a joint's band goes up as long as the model explains
-    more of it than it leaves; the cut-off lies an octave above. Rows then come as often as the
-    fastest joint needs, and their edges are as long as the slowest one rings.
+    A fit of base parameters by the given rows, with weights by joint, gives torque and residual at
+    all samples. From the lowest octave up, a band counts while the model explains more than its
+    residual; the cut-off lies an octave above. The rate of the rows suits the fastest joint, their
+    edges the ringing of the slowest one.
 
-    Of the rows as they are, the rate over the cut-off stays; those returned have `cutoffs`.
+    The rate over the cut-off is kept; the returned rows have `cutoffs`.
     """
     fit = RowFit.from_motion(motion, robot)
     torque = standard_of(motion, robot)
@@ -274,15 +276,15 @@ def rows_by_joint(motion: Motion, robot: Robot, rows: Rows) -> Rows:
     )
 
 
-def find_explained_band(model: Float2D, rest: Float2D, rate: float) -> Float1D:
-    """Return up to which frequency a model explains more than it leaves, shape (n,) [Hz].
+def find_explained_band(model: Float2D, residual: Float2D, rate: float) -> Float1D:
+    """Find the frequency below which a model explains more than its residual, shape (n,) [Hz].
 
-    By the torque of the model and what it leaves, both of shape (N, n), at a sample rate [Hz]. It
-    is the upper edge of the last such band; the lowest one counts always.
+    Torque of the model and residual have shape (N, n), at a sample rate [Hz]. The result is the
+    upper edge of the last such band; the lowest one always counts.
     """
     length = min(len(model), round(SPECTRUM_WINDOW * rate))
     f, of_model = scipy.signal.welch(model, rate, nperseg=length, axis=0)
-    _, of_rest = scipy.signal.welch(rest, rate, nperseg=length, axis=0)
+    _, of_rest = scipy.signal.welch(residual, rate, nperseg=length, axis=0)
     ends = np.full(model.shape[1], LOWEST)
     for octave in range(1, OCTAVES + 1):
         low, high = LOWEST * 2.0 ** (octave - 1), LOWEST * 2.0**octave

@@ -1,4 +1,4 @@
-"""Delay of the torque channel: estimated from a log alone, and taken off it."""
+"""Torque delay, estimated from a log alone and corrected."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,52 +21,52 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.misfit import RowFit, standard_of
 
 MAX_DELAY = 0.02
-"""Largest delay that is looked for, of either sign [s]; the rows leave more than this out."""
+"""Maximum delay that is searched, of either sign [s]; the rows exclude longer edges."""
 
 MIN_DELAY_RATIO = 5.0
-"""Standard deviations beyond which a delay is not chance."""
+"""Minimum standard deviations of a significant delay."""
 
 MIN_VARIANCE = 1e-300
 
 MIN_DELAY = 0.05
-"""Smallest delay that is worth a correction [samples]."""
+"""Minimum delay that is corrected [samples]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Delay of the torque behind the time that the log states for it."""
+    """Delay of the torque after the time stated in the log."""
 
     value: float
     """[s]."""
     std: float
-    """Standard deviation [s]; large where the joints do not agree on a delay."""
+    """Standard deviation [s]; large where the joints disagree."""
     dt: float
     """Sample time of the log [s]."""
 
     @property
     def is_significant(self) -> bool:
-        """Whether it is more than chance and worth a correction."""
+        """Whether it is significant and large enough for a correction."""
         return abs(self.value) > max(MIN_DELAY_RATIO * self.std, MIN_DELAY * self.dt)
 
     @property
     def correction(self) -> float:
-        """What is taken off the torque [s]."""
+        """Correction of the torque [s]."""
         return self.value if self.is_significant else 0.0
 
     @property
     def verdict(self) -> str:
-        """What is done with it, in words."""
-        return "taken off" if self.is_significant else "is not significant"
+        """Action taken, as text."""
+        return "corrected" if self.is_significant else "is not significant"
 
     @property
     def message(self) -> str:
-        """What was found, in words."""
-        return f"{self.value / self.dt:.3f} +- {self.std / self.dt:.3f} samples"
+        """Estimate and its standard deviation, as text."""
+        return f"{self.value / self.dt:.3f} ± {self.std / self.dt:.3f} samples"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LowPassedTorque:
-    """Torque behind the low-pass of the rows, at every sample: a delay commutes with it."""
+    """Torque after the low-pass of the rows, at every sample: a delay commutes with it."""
 
     tau: Float2D
     at: Float1D
@@ -80,24 +80,23 @@ class _LowPassedTorque:
         return cls(tau, np.arange(len(tau), dtype=float)[row_filter.rows], log.dt)
 
     def rows(self, delay: float) -> Float2D:
-        """Return the rows of the torque a delay [s] later in the log."""
+        """Compute the rows of the torque a delay [s] later in the log."""
         return interpolate_samples(self.tau, self.at + delay / self.dt)
 
 
 def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
-    r"""Return the delay between position and torque of largest likelihood.
+    r"""Estimate the delay between position and torque by maximum likelihood.
 
     .. math:: \hat d = \arg\min_d \min_\beta \sum_j \sigma_j^{-2}
         \lVert F \tau_j(t + d) - F W_j(t) \beta \rVert^2
 
-    with the shared low-pass F of the rows; the minimum over beta is a projection, so that only
-    the torque has to be shifted in the search [1]_. Correlation with the torque that the
-    nominal model predicts would not do: an error of its viscous friction looks like a delay of
-    gravity, by several samples. Residuals fix the weights, once at no delay and twice at the
-    one found.
+    with the shared low-pass F of the rows; the minimum over beta is a projection, so that only the
+    torque has to be shifted in the search [1]_. Correlation with the torque of the nominal model
+    does not suffice: an error of its viscous friction resembles a delay of gravity, by several
+    samples. Residuals give the weights, once without delay and twice at the estimate.
 
     The log is free of outliers; the motion is that of its stated torque times, with a row filter.
-    Of the robot kinematics and friction velocities count, not inertial parameters.
+    Only kinematics and transition velocities of the robot are used.
 
     References
     ----------
@@ -106,12 +105,12 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
        doi:10.1137/0710036 (variable projection).
     """
     assert motion.row_filter is not None
-    # A gate does not move with the torque; one that shuts a joint altogether need not.
-    plain = add_gate(
+    # A gate does not shift with the torque; one that excludes a whole joint need not.
+    row_filter = add_gate(
         remove_gate(motion.row_filter), np.broadcast_to(log.torque_measured, log.q.shape)
     )
-    row_fit = RowFit.from_motion(replace(motion, row_filter=plain), robot)
-    low = _LowPassedTorque.from_log(log, plain)
+    row_fit = RowFit.from_motion(replace(motion, row_filter=row_filter), robot)
+    low = _LowPassedTorque.from_log(log, row_filter)
     delay = 0.0
     for _ in range(3):
         sigma = row_fit.noise(low.rows(delay))
@@ -121,21 +120,21 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
         )
         delay = float(result.x)
     basis, step = row_fit.basis(sigma), 0.5 * low.dt
-    late, here, early = (
+    late, center, early = (
         row_fit.residual(low.rows(delay + shift), sigma, basis) for shift in (step, 0.0, -step)
     )
-    return Delay(delay, _standard_deviation((late - early) / (2.0 * step), here), log.dt)
+    return Delay(delay, _standard_deviation((late - early) / (2.0 * step), center), log.dt)
 
 
 def estimate_remaining_delay(motion: Motion, robot: Robot) -> Delay:
-    r"""Return the delay that a motion leaves in its torque, small against its periods.
+    r"""Estimate the remaining delay of the torque of a motion, small against its periods.
 
     To first order a delay d adds the column :math:`-F \dot\tau` to the rows, with the torque
-    :math:`\tau` of the parameters that explain them best. With rows that are whitened by the noise
-    of the motion, as those of `ErrorsInVariables`, the estimate has no bias: that of a smoothed
-    motion has, by a tenth of a sample, for noise of the regressor pulls at it as at a parameter.
+    :math:`\tau` of the parameters that explain them best.
+    With rows that are whitened by the noise of the motion, as those of `ErrorsInVariables`, the
+    estimate is unbiased; noise of a smoothed motion biases it by a tenth of a sample.
 
-    Of the robot kinematics and friction velocities count.
+    Only kinematics and transition velocities of the robot are used.
     """
     fit = RowFit.from_motion(motion, robot)
     standard = standard_of(motion, robot)
@@ -143,18 +142,18 @@ def estimate_remaining_delay(motion: Motion, robot: Robot) -> Delay:
     sigma = fit.noise(y)
     basis = fit.basis(sigma)
     slope = fit.rows(-np.gradient(fit.torque(motion, robot, standard), motion.dt, axis=0))
-    slope, left = (fit.residual(rows, sigma, basis) for rows in (slope, y))
-    delay = float((slope * left).sum()) / max(float((slope**2).sum()), MIN_VARIANCE)
-    return Delay(delay, _standard_deviation(slope, left - delay * slope), motion.dt)
+    slope, residual = (fit.residual(rows, sigma, basis) for rows in (slope, y))
+    delay = float((slope * residual).sum()) / max(float((slope**2).sum()), MIN_VARIANCE)
+    return Delay(delay, _standard_deviation(slope, residual - delay * slope), motion.dt)
 
 
-def _standard_deviation(slope: Float2D, left: Float2D) -> float:
-    r"""Return the larger of the white and the clustered standard deviation of a delay [s].
+def _standard_deviation(slope: Float2D, residual: Float2D) -> float:
+    r"""Compute the larger of the white and the clustered standard deviation of a delay [s].
 
     With weighted residuals r and their slope D over the delay, both of shape (N, n), the white one
-    is :math:`(\sum D^2)^{-1/2}`. A delay that the joints do not agree on is no delay but something
-    else that looks like one, such as a smoothed stop of a sticking joint: the sandwich with a
-    cluster per joint [1]_, :math:`\sqrt{n / (n - 1) \sum_j (D_j^T r_j)^2} / \sum D^2`, says so.
+    is :math:`(\sum D^2)^{-1/2}`. If the joints disagree, another effect resembles a delay, such as
+    a smoothed stop of a sticking joint: the sandwich with a cluster per joint [1]_, :math:`\sqrt{n
+    / (n - 1) \sum_j (D_j^T r_j)^2} / \sum D^2`, is then large.
 
     References
     ----------
@@ -162,7 +161,7 @@ def _standard_deviation(slope: Float2D, left: Float2D) -> float:
        Biometrika 73(1), 13-22, doi:10.1093/biomet/73.1.13.
     """
     information = max(float((slope**2).sum()), MIN_VARIANCE)
-    scores = (slope * left).sum(axis=0)
+    scores = (slope * residual).sum(axis=0)
     joints = len(scores) / max(len(scores) - 1, 1)
     clustered = np.sqrt(joints * (scores**2).sum()) / information
     return float(max(information**-0.5, clustered))

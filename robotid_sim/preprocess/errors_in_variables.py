@@ -13,8 +13,8 @@ whitening takes a Cholesky factor of some bands. The likeliest noise is :math:`\
 :math:`W^T \Sigma^{-1} (\tau_m - J \hat n - W \beta) = 0` there. Both are found in turn [1]_, [2]_.
 
 A smoother of positions alone has to choose between the noise of accelerations and the reversals of
-friction, which it rounds; here the torques tell where a reversal is, and rows weigh by what their
-positions are worth: near a reversal, and at high frequencies, little.
+friction, which it rounds; here the torques locate reversals, and rows have the weight of
+their positions, which is small near a reversal and at high frequencies.
 
 Derivatives of the torque by the state, and mass matrices, along a motion.
 
@@ -51,10 +51,10 @@ from robotid_sim.registry import INTERNAL_FIELD
 from robotid_sim.representation import public_value
 
 MASKED_NOISE_RATIO = 1e6
-"""Noise of a sample that is no measurement, over that of the others."""
+"""Noise of a replaced sample over that of the others."""
 
 MIN_NOISE_SHARE = 1e-6
-"""Least torque noise over the RMS torque; positions without noise have that of rounding."""
+"""Minimum torque noise over the RMS torque; positions without noise have that of rounding."""
 
 
 @document_attributes
@@ -63,23 +63,22 @@ class Noise:
     """White noise of both channels, arrays of shape (n,)."""
 
     position: Float1D
-    """[rad or m]."""
+    """Positions [rad or m]."""
     torque: Float1D
-    """[N m]."""
+    """Torques [N m]."""
 
 
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ErrorsInVariables(RowPreprocessor):
-    r"""Motion of largest likelihood, given positions, torques and the identified model.
+    r"""Maximum-likelihood motion, given positions, torques and the identified model.
 
-    A smoother of the positions gives the motion to start from, and a fit of all parameters the
-    model. Then motion and parameters are improved in turn, see the module. The torque of the motion
-    is :math:`\tau_m - J \hat n`: what the drives would have shown at the motion that is returned,
-    but for noise. A torque error missing from the model counts as noise of the torque, so
-    that the positions are trusted more where the model is worse.
+    The start is a smoothed motion and a model by a fit of all parameters. Then motion and
+    parameters are improved in turn, see the module. The torque of the motion is :math:`\tau_m - J
+    \hat n`: that of the returned motion, except for noise. Unmodeled torque counts as noise of the
+    torque, so that the positions have more weight where the model is worse.
 
-    `tune` holds parameters and noise fixed.
+    `tune` fixes parameters and noise.
 
     References
     ----------
@@ -89,9 +88,9 @@ class ErrorsInVariables(RowPreprocessor):
     """
 
     smoother: RtsSmoother = field(default_factory=RtsSmoother)
-    """Gives the motion to start from."""
+    """Smoother of the initial motion."""
     rounds: int = 3
-    """How often motion and parameters are improved in turn."""
+    """Number of improvements of motion and parameters."""
     parameters: tuple[float, ...] | None = field(default=None, metadata=INTERNAL_FIELD)
     """Full parameters of the model, after `tune`."""
     noise: Noise | None = field(default=None, metadata=INTERNAL_FIELD)
@@ -102,11 +101,11 @@ class ErrorsInVariables(RowPreprocessor):
             raise OptionError(f"errors in variables need at least 1 round, got {self.rounds}")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Return the motion of largest likelihood at the torque times."""
+        """Compute the maximum-likelihood motion at the torque times."""
         return self.motion(log, robot, np.ones(log.q.shape, dtype=bool))
 
     def motion(self, log: Log, robot: Robot, sound: Bool2D) -> Motion:
-        """Return the motion of largest likelihood at the torque times, with a whitening row filter.
+        """Compute the maximum-likelihood motion at the torque times, with a whitening row filter.
 
         Samples that are not sound, shape (N, n), have no weight. Raises `LogError` if the log is
         too short, and `OptionError` if it is sampled too slowly, or the smoother has corners for
@@ -123,7 +122,7 @@ class ErrorsInVariables(RowPreprocessor):
         return motion
 
     def start_motion(self, log: Log, robot: Robot) -> Motion:
-        """Return the smoothed motion at the torque times, with the row filter of `rows`.
+        """Compute the smoothed motion at the torque times, with the row filter of `rows`.
 
         Raises as `motion` does.
         """
@@ -136,7 +135,7 @@ class ErrorsInVariables(RowPreprocessor):
         sound: Bool2D | None = None,
         encoder_noise: Float1D | None = None,
     ) -> Self:
-        """Return the preprocessor with parameters and noise fixed to those of a log.
+        """Fix parameters and noise to those of a log.
 
         Samples that are not sound have no weight; the noise of the positions, shape (n,), is
         estimated if it is not given.
@@ -167,7 +166,7 @@ class ErrorsInVariables(RowPreprocessor):
 
 
 def _open(motion: Motion, sound: Bool2D) -> Bool2D:
-    """Return the sound samples, shape (N, n), that the rows of a motion do not leave out."""
+    """Return the sound samples, shape (N, n), within the rows of a motion."""
     row_filter = motion.row_filter
     if not isinstance(row_filter, GatedRowFilter) or row_filter.gate is None:
         return sound
@@ -177,9 +176,9 @@ def _open(motion: Motion, sound: Bool2D) -> Bool2D:
 
 
 def fit_robot(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
-    """Return the robot with the parameters that explain a motion's torque best.
+    """Fit a robot to the torque of a motion.
 
-    It says what the motion leaves open; its bodies may be ones that cannot exist.
+    The nominal model completes it; it may be physically inconsistent.
     """
     beta = fit.solution(fit.rows(standard_of(motion, robot)))
     phi = fit.parameters.complete(beta, robot.parameters())
@@ -187,34 +186,34 @@ def fit_robot(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
 
 
 def torque_noise(log: Log, motion: Motion, model: Robot) -> Float1D:
-    """Return the white noise of the torques by third differences of what a model leaves.
+    """Estimate the white noise of the torques by third differences of the residual of a model.
 
     Standard deviation of a sample by joint [N m or N], at least `least_noise`.
     """
-    left = log.tau_meas - joint_torque(model, motion.q, motion.dq, motion.ddq)
-    spread = np.median(np.abs(np.diff(left, 3, axis=0)), axis=0) / (0.6745 * np.sqrt(20.0))
+    residual = log.tau_meas - joint_torque(model, motion.q, motion.dq, motion.ddq)
+    spread = np.median(np.abs(np.diff(residual, 3, axis=0)), axis=0) / (0.6745 * np.sqrt(20.0))
     return np.asarray(np.maximum(spread, least_noise(log)))
 
 
 def least_noise(log: Log) -> Float1D:
-    """Return the least torque noise that is believed [N m], shape (n,)."""
+    """Compute the minimum torque noise that is assumed [N m], shape (n,)."""
     size = np.sqrt((log.tau_meas**2).mean(axis=0))
     return np.asarray(np.maximum(MIN_NOISE_SHARE * size, np.finfo(float).tiny ** 0.5))
 
 
 def equivalent_white_noise(rows: Float1D, motion: Motion) -> Float1D:
-    """Return the white noise of samples that would make the noise of every joint's rows."""
+    """Compute the white noise of samples that is equivalent to that of the rows."""
     row_filter = motion.row_filter
     assert row_filter is not None
     middle = np.zeros((round(8.0 / row_filter.lowest), len(rows)))
     middle[len(middle) // 2] = 1.0
-    plain = replace(remove_gate(row_filter), first=0, stop=len(middle), step=1, edge=0)
-    squares = plain.apply(middle).T ** 2
+    row_filter_all = replace(remove_gate(row_filter), first=0, stop=len(middle), step=1, edge=0)
+    squares = row_filter_all.apply(middle).T ** 2
     return np.asarray(rows / np.sqrt([joint.sum() for joint in squares]))
 
 
 def improve_motion(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
-    """Return the motion of largest likelihood about a motion, with a row filter that whitens.
+    """Improve a motion by maximum likelihood; the result has a whitening row filter.
 
     The model has the parameters that were identified so far; samples that are not sound, shape (N,
     n), have no weight.
@@ -224,21 +223,21 @@ def improve_motion(log: Log, motion: Motion, model: Robot, noise: Noise, sound: 
     slopes = stencil.slopes(partial)
     by_model = joint_torque(model, *old)
 
-    def changed(new: tuple[Float2D, Float2D, Float2D]) -> Float2D:
+    def differentiate(new: tuple[Float2D, Float2D, Float2D]) -> Float2D:
         return sum((s * (x - y) for s, x, y in zip(partial, new, old, strict=True)), by_model)
 
     row_filter = motion.row_filter
     assert row_filter is not None
     bridged = few_missing(sound)
     std = noise.torque * np.where(sound, 1.0, MASKED_NOISE_RATIO)
-    rho = log.tau_meas - changed(stencil.motion(log.q))
-    measured = sound.any(axis=0)  # without its torque a joint keeps the smoothed motion
+    rho = log.tau_meas - differentiate(stencil.motion(log.q))
+    measured = sound.any(axis=0)  # joints without torque keep the smoothed motion
     position = np.where(measured, noise.position, 0.0)
     n = _position_noise(log, motion, model, rho, slopes, position, std)
     moved = zip(stencil.motion(log.q - n), old, strict=True)
     q, dq, ddq = (np.where(measured, new, before) for new, before in moved)
     shown = sum(slope * part for slope, part in zip(partial, stencil.motion(n), strict=True))
-    torque = np.where(bridged, changed((q, dq, ddq)), log.tau_meas)
+    torque = np.where(bridged, differentiate((q, dq, ddq)), log.tau_meas)
     relative = np.where(bridged, 1.0, std / noise.torque)[row_filter.sample_slice]
     weighted = (slopes * (noise.position / noise.torque)[:, None])[row_filter.sample_slice]
     factors = [factor_of(weighted[:, j], relative[:, j]) for j in range(log.dof)]
@@ -265,30 +264,29 @@ def _position_noise(
     position: Float1D,
     std: Float2D,
 ) -> Float2D:
-    """Return the likeliest noise of the positions, shape (N, n).
+    """Estimate the most likely noise of the positions, shape (N, n).
 
-    Joints are taken one after the other, each with the accelerations found for those before it
-    (Gauss-Seidel): with those of the motion before (Jacobi) noise grows from round to round where
-    the inertia between joints is large beside their own.
+    Joints are solved one after the other, each with the new accelerations of previous ones
+    (Gauss-Seidel): with the old ones (Jacobi) noise diverges where the coupling inertia is large.
     """
     stencil, rho, n = Stencil.from_log(log), rho.copy(), np.zeros_like(log.q)
     inertia = inertia_of(model, motion.q, log.dt)
     for j in np.flatnonzero(position):
-        one = slice(j, j + 1)
+        joint = slice(j, j + 1)
         factor = factor_of(position[j] * slopes[:, j], std[:, j])
-        found = cho_solve_banded((factor, True), rho[:, one])
-        n[:, one] = -(position[j] ** 2) * stencil.apply_transposed(slopes[:, one], found)
-        moved = stencil.motion(log.q[:, one] - n[:, one])[2] - motion.ddq[:, one]
+        solution = cho_solve_banded((factor, True), rho[:, joint])
+        n[:, joint] = -(position[j] ** 2) * stencil.apply_transposed(slopes[:, joint], solution)
+        moved = stencil.motion(log.q[:, joint] - n[:, joint])[2] - motion.ddq[:, joint]
         rho[:, j + 1 :] -= inertia[:, j, j + 1 :] * moved
     return n
 
 
 def few_missing(sound: Bool2D) -> Bool2D:
-    """Return the samples of short runs that are not sound, shape (N, n); rows have the model there.
+    """Return the samples of short faulty runs, shape (N, n), in which rows use the model.
 
-    Samples left out one by one would chop the signals, and noise of accelerations at high
-    frequencies, which the low-pass of the rows keeps out, would come in. The likeliest torque says
-    nothing new; what it repeats of the model's errors is the share of these samples.
+    Excluding single samples would let noise of accelerations at high frequencies pass the low-pass
+    of the rows. The most likely torque adds no information; it repeats the model error with the
+    share of these samples.
     """
     few = np.zeros(sound.shape, dtype=bool)
     for j in np.flatnonzero(~sound.all(axis=0)):
@@ -303,7 +301,7 @@ DERIVATIVE_STEP = 0.02
 
 
 def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) -> Float:
-    """Return the derivatives of every joint's torque by its own q, dq and ddq.
+    """Differentiate the torque of every joint by its own q, dq and ddq.
 
     Those of rigid bodies change slowly and are taken at some of the samples; that of the smooth
     sign is exact.
@@ -333,16 +331,16 @@ def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) ->
 
 
 def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
-    """Return the mass matrices with motors that joints share, interpolated between some samples.
+    """Compute the mass matrices with shared motors, interpolated between some samples.
 
     Positions have shape (N, n), samples dt apart [s], and the matrices shape (N, n, n).
     """
     some, coupling = _some_of(len(q), dt), rotor_coupling(robot, robot.terms)
-    found = make_interp_spline(some, mass_matrix(robot, q[some]), k=1)(np.arange(len(q)))
-    return np.asarray(found if coupling is None else found + coupling)
+    mass = make_interp_spline(some, mass_matrix(robot, q[some]), k=1)(np.arange(len(q)))
+    return np.asarray(mass if coupling is None else mass + coupling)
 
 
 def _some_of(samples: int, dt: float) -> Int1D:
-    """Return the samples at which what changes slowly is taken."""
+    """Return the samples at which slow quantities are computed."""
     step = max(1, round(DERIVATIVE_STEP / dt))
     return np.unique(np.append(np.arange(0, samples, step), samples - 1))

@@ -1,4 +1,4 @@
-"""Samples that are no measurements: repeated ones, and single values that are far off."""
+"""Faulty samples: repeated ones, and outliers."""
 
 from dataclasses import dataclass, replace
 
@@ -10,28 +10,28 @@ from robotid_sim.arrays import Bool1D, Bool2D, Float1D, Float2D
 from robotid_sim.measurement.log import Log
 
 OUTLIER_THRESHOLD = 8.0
-"""Robust standard deviations beyond which a value is an outlier; no Gaussian gets there."""
+"""Robust standard deviations beyond which a value is an outlier; beyond Gaussian noise."""
 
 MEDIAN_WINDOW = 0.045
-"""Time of the local median [s]; in more a torque changes by itself."""
+"""Time of the local median [s]; torques change within a longer one."""
 
 MEDIAN_SAMPLES = (3, 11)
-"""Fewest and most samples of the local median."""
+"""Minimum and maximum number of samples of the local median."""
 
 MAX_GAP_SAMPLES = 20
-"""Samples in a row that may be lost; a longer repetition is a robot at rest."""
+"""Maximum number of consecutive lost samples; a longer repetition is a robot at rest."""
 
 MAX_PASSES = 5
-"""Searches for outliers of the position, for one hides its neighbors."""
+"""Maximum number of searches for position outliers; one hides its neighbors."""
 
 TORQUE_FLOOR = 0.01
-"""Smallest spread of the torque about its local median, over its RMS."""
+"""Minimum spread of the torque about its local median, over its RMS."""
 
 POSITION_FLOOR = 1e-4
-"""Smallest spread of the position about its neighbors, over the RMS deviation from its mean."""
+"""Minimum spread of the position about its neighbors, over the RMS deviation from its mean."""
 
 ROUNDING_RATIO = 1.5
-"""Resolutions that a rounded position may be off its neighbors, with a margin."""
+"""Maximum deviation of a rounded position from its neighbors [resolutions], with a margin."""
 
 MAD_TO_STD = 1.4826
 """Standard deviation of a Gaussian over its median absolute deviation."""
@@ -39,10 +39,10 @@ MAD_TO_STD = 1.4826
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Faults:
-    """Where a log is no measurement."""
+    """Faulty samples of a log."""
 
     lost: Bool1D
-    """Samples that repeat the one before in all channels, shape (N,)."""
+    """Samples that repeat the previous one in all channels, shape (N,)."""
     torque: Bool2D
     """Outliers of the torque, shape (N, n)."""
     position: Bool2D
@@ -50,7 +50,7 @@ class Faults:
 
     @property
     def any(self) -> bool:
-        """Whether there are some."""
+        """Whether there are faulty samples."""
         return bool(self.lost.any() or self.torque.any() or self.position.any())
 
     @property
@@ -60,7 +60,7 @@ class Faults:
 
     @property
     def message(self) -> str:
-        """What was found, in words."""
+        """Counts of the faults, as text."""
         return (
             f"{int(self.lost.sum())} lost samples, {int(self.torque.sum())} torque and "
             f"{int(self.position.sum())} position outliers"
@@ -68,7 +68,7 @@ class Faults:
 
 
 def find_faults(log: Log, threshold: float = OUTLIER_THRESHOLD) -> Faults:
-    """Return the faulty samples of a log; the threshold is in robust standard deviations."""
+    """Find the faulty samples of a log; the threshold is in robust standard deviations."""
     lost = find_lost_samples(log)
     position = position_outliers(
         _interpolate_faults(log, np.repeat(lost[:, None], log.dof, 1)).q, threshold
@@ -77,10 +77,10 @@ def find_faults(log: Log, threshold: float = OUTLIER_THRESHOLD) -> Faults:
 
 
 def repair_log(log: Log, faults: Faults) -> Log:
-    """Return the log with its faulty positions interpolated and its faulty torques as medians.
+    """Interpolate the faulty positions of a log and replace its faulty torques by medians.
 
-    Interpolation of a position over some samples costs nothing: it moves smoothly. Interpolated
-    torques are for what needs some value, and must be shut out of a fit with ``faults.sound``.
+    Interpolating smooth positions is harmless. Replaced torques must be excluded from a fit with
+    ``faults.sound``.
     """
     if not faults.any:
         return log
@@ -90,7 +90,7 @@ def repair_log(log: Log, faults: Faults) -> Log:
 
 
 def find_lost_samples(log: Log) -> Bool1D:
-    """Return which samples repeat the one before in position and torque of all joints, (N,)."""
+    """Mark samples that repeat the previous one in position and torque of all joints, (N,)."""
     channels = np.concatenate([log.q, log.tau_meas], axis=1)
     same = np.concatenate([[False], (np.diff(channels, axis=0) == 0.0).all(axis=1)])
     edges = np.flatnonzero(np.diff(np.concatenate([[0], same.astype(int), [0]])))
@@ -101,11 +101,11 @@ def find_lost_samples(log: Log) -> Bool1D:
 
 
 def torque_outliers(log: Log, threshold: float = OUTLIER_THRESHOLD) -> Bool2D:
-    r"""Return which torques are far from the median of their neighbors, shape (N, n).
+    r"""Mark torques that deviate from the median of their neighbors, shape (N, n).
 
-    The spread about the local median is taken robustly, as 1.4826 times the median absolute
-    deviation [1]_ of the samples that have any: a short median is one of them. It follows friction
-    reversals, which a smooth prediction does not.
+    The spread about the local median is robust, 1.4826 times the median absolute deviation [1]_ of
+    the samples with any: a short median equals one of them. The median follows friction reversals,
+    in contrast to a smooth prediction.
 
     References
     ----------
@@ -119,18 +119,18 @@ def torque_outliers(log: Log, threshold: float = OUTLIER_THRESHOLD) -> Bool2D:
 
 
 def _local_median(log: Log) -> Float2D:
-    """Return the median of every torque and its neighbors, shape (N, n)."""
+    """Compute the median of every torque and its neighbors, shape (N, n)."""
     samples = int(np.clip(2 * round(0.5 * MEDIAN_WINDOW / log.dt - 0.5) + 1, *MEDIAN_SAMPLES))
     return np.asarray(median_filter(log.tau_meas, size=(samples, 1), mode="nearest"))
 
 
 def position_outliers(q: Float2D, threshold: float = OUTLIER_THRESHOLD) -> Bool2D:
-    r"""Return which positions are far from the cubic through their four neighbors, (N, n).
+    r"""Mark positions that deviate from the cubic through their four neighbors, (N, n).
 
-    The distance is a fourth difference, :math:`(x_{-2} - 4 x_{-1} + 6 x_0 - 4 x_1 + x_2) / 6`;
-    motion of a robot has next to none. Of neighbors that are all far off, the farthest counts; it
-    is repaired before the next search. What rounding to a resolution makes, up to 4/3 of a step, is
-    none: a slow joint holds one value for long, so that the median is zero.
+    The distance is a fourth difference, :math:`(x_{-2} - 4 x_{-1} + 6 x_0 - 4 x_1 + x_2) / 6`; it
+    is nearly zero for the motion of a robot. Of neighboring outliers the largest counts; it is
+    repaired before the next search. The effect of rounding, up to 4/3 of a step, is excluded: a
+    slow joint holds one value for long, so that the median is zero.
     """
     outliers, x = np.zeros(q.shape, dtype=bool), np.array(q)
     floor = POSITION_FLOOR * q.std(axis=0)
@@ -151,14 +151,14 @@ def position_outliers(q: Float2D, threshold: float = OUTLIER_THRESHOLD) -> Bool2
 
 
 def resolution(q: Float2D) -> Float1D:
-    """Return the smallest step between samples, shape (n,); of what is not rounded next to zero."""
+    """Compute the smallest step between samples, shape (n,); nearly zero without rounding."""
     steps = np.abs(np.diff(q, axis=0))
     shown = steps > np.finfo(float).eps * np.abs(q).max(axis=0) * 8.0
     return np.where(shown.any(axis=0), np.where(shown, steps, np.inf).min(axis=0), 0.0)
 
 
 def _interpolate_faults(log: Log, bad: Bool2D) -> Log:
-    """Return the log with positions interpolated where they are bad."""
+    """Interpolate bad positions of a log."""
     if not bad.any():
         return log
     q = np.array(log.q)

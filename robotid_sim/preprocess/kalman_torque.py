@@ -28,16 +28,16 @@ TorquePrediction = Literal["nominal", "identified"]
 class KalmanTorque(RowPreprocessor):
     r"""Kalman filter on torque with the torque of the nominal model as predicted input.
 
-    The filter returns :math:`F z + (1 - F) u` with its first-order low-pass F: it pulls the data to
-    the nominal model. The ``literal`` form fits that, as the paper does, and is biased. The
-    ``compensated`` form takes :math:`(1 - F) u` off again and passes the regressor through the same
-    F, so that the nominal model cancels exactly. ``smoother`` is the literal form of the
-    Rauch-Tung-Striebel smoother.
+    The filter returns :math:`F z + (1 - F) u` with its first-order low-pass F: it biases the data
+    toward the nominal model. The ``literal`` form fits that, as the paper does. The ``compensated``
+    form subtracts :math:`(1 - F) u` and passes the regressor through the same F, so that the
+    nominal model cancels exactly. ``smoother`` is the literal form of the Rauch-Tung-Striebel
+    smoother.
 
-    The input u comes from motion smoothed at the likelihood corner; at the doubled corner, which is
-    right for the regressor, it would carry more encoder noise than the torque itself. How far the
-    noise goes down depends on how far u can be trusted: where sensors are good, the error of the
-    nominal model is larger than their noise, and a first fit predicts better.
+    The input u comes from motion smoothed at the likelihood corner; at the doubled corner, suitable
+    for the regressor, its encoder noise would exceed that of the torque. The reduction of noise
+    depends on the accuracy of u: with good sensors, the error of the nominal model exceeds their
+    noise, and a first fit predicts better.
 
     References
     ----------
@@ -50,7 +50,7 @@ class KalmanTorque(RowPreprocessor):
     prediction: TorquePrediction = "nominal"
     """Model behind u: ``nominal``, or ``identified``, a first fit of the log itself."""
     gains: tuple[float, ...] | None = None
-    """Kalman gain of every joint, if not by innovation likelihood."""
+    """Kalman gain of every joint; None: by innovation likelihood."""
     motion: RtsSmoother = field(default_factory=RtsSmoother)
     """Smoother of the motion behind the regressor."""
 
@@ -61,7 +61,7 @@ class KalmanTorque(RowPreprocessor):
             raise OptionError(f"Kalman gains must lie in (0, 1], got {self.gains}")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Return the smoothed motion with the filtered torque, or with the shared filter."""
+        """Compute the smoothed motion with the filtered torque, or with the shared filter."""
         tuned = self.tune(log, robot)
         assert tuned.gains is not None
         motion = replace(tuned.motion, rows=self.rows)(log, robot)
@@ -72,7 +72,7 @@ class KalmanTorque(RowPreprocessor):
         return replace(motion, tau=tuned.filter_torque(log, robot))
 
     def filter_torque(self, log: Log, robot: Robot) -> Float2D:
-        """Return the filtered torque of every joint; both forms share it.
+        """Filter the torque of every joint; both forms share it.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class KalmanTorque(RowPreprocessor):
         return np.column_stack([apply(z, v, gain) for z, v, gain in columns])
 
     def tune(self, log: Log, robot: Robot) -> Self:
-        """Return the filter with corners and gains fixed to those it chooses for `log`."""
+        """Fix corners and gains to those for `log`."""
         if self.gains is not None and len(self.gains) != log.dof:
             raise OptionError(f"{len(self.gains)} Kalman gains for {log.dof} joints")
         if self.gains is not None and self.motion.corners is not None:
@@ -106,7 +106,7 @@ class KalmanTorque(RowPreprocessor):
         return replace(self, gains=gains, motion=self.motion.tune(log, robot))
 
     def predict_torque(self, log: Log, robot: Robot) -> Float2D:
-        """Return the torque of the model on motion at the likelihood corner.
+        """Compute the torque of the model along the motion at the likelihood corner.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class KalmanTorque(RowPreprocessor):
 @document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FivePointCubic(RowPreprocessor):
-    """Five-point cubic smoothing of the torque, beside smoothed motion: what [1]_ compares with.
+    """Five-point cubic smoothing of the torque, with smoothed motion: the reference of [1]_.
 
     References
     ----------
@@ -145,12 +145,12 @@ class FivePointCubic(RowPreprocessor):
     """Smoother of the motion behind the regressor."""
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Return the smoothed motion with the smoothed torque."""
+        """Compute the smoothed motion with the smoothed torque."""
         motion = replace(self.motion, rows=self.rows)(log, robot)
         return replace(motion, tau=five_point_cubic(log.tau_meas))
 
     def tune(self, log: Log, robot: Robot) -> Self:
-        """Return the preprocessor with its corners fixed to those it chooses for `log`."""
+        """Fix the corners to those for `log`."""
         if self.motion.corners is not None:
             return self
         return replace(self, motion=self.motion.tune(log, robot))
@@ -161,7 +161,7 @@ GAIN_RANGE = (1e-3, 0.999)
 
 
 def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
-    r"""Return the steady-state Kalman estimate of a torque with a predicted input.
+    r"""Compute the steady-state Kalman estimate of a torque with a predicted input.
 
     The state is the torque, driven by the increments of the predicted torque u, eq. (25)-(31) of
     the source of `KalmanTorque`; the gain is steady here, because the model is time-invariant:
@@ -169,18 +169,18 @@ def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
     .. math:: \hat x_k^- = \hat x_{k-1} + u_k - u_{k-1}, \qquad
         \hat x_k = \hat x_k^- + K (z_k - \hat x_k^-) .
 
-    So ``x - u`` is a first-order low-pass F of ``z - u``, and ``x = F z + (1 - F) u``: what the
-    filter takes away from the noise it replaces by the model.
+    So ``x - u`` is a first-order low-pass F of ``z - u``, and ``x = F z + (1 - F) u``: the filter
+    replaces noise by the model.
 
     Measured torque z and predicted u have shape (N,), and the gain K is in (0, 1]: a small one
-    trusts the prediction.
+    weights the prediction.
     """
     start = [(1.0 - gain) * (z[0] - u[0])]  # begins at the first measurement
     return np.asarray(u + scipy.signal.lfilter([gain], [1.0, gain - 1.0], z - u, zi=start)[0])
 
 
 def rts_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
-    """Return the Rauch-Tung-Striebel estimate for the model of `kalman_torque`."""
+    """Compute the Rauch-Tung-Striebel estimate for the model of `kalman_torque`."""
     forward = kalman_torque(z, u, gain) - u
     # x_s(k) = x(k) + (1 - K) (x_s(k+1) - x^-(k+1)), and x^-(k+1) = x(k) once u is taken out
     backward = scipy.signal.lfilter(
@@ -190,7 +190,7 @@ def rts_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
 
 
 def likelihood_gain(z: Float1D, u: Float1D) -> float:
-    """Return the gain of largest innovation likelihood, from which Q / R = K^2 / (1 - K).
+    """Find the gain of maximum innovation likelihood, from which Q / R = K^2 / (1 - K).
 
     In the steady state the innovations have one variance, so that the likelihood is largest where
     their mean square is smallest.
@@ -207,10 +207,9 @@ def likelihood_gain(z: Float1D, u: Float1D) -> float:
 
 
 def five_point_cubic(z: Float2D) -> Float2D:
-    """Return a signal after five-point cubic smoothing along its first axis.
+    """Smooth a signal by five-point cubics along its first axis.
 
-    A cubic is fitted to five neighbors and taken at the middle one; at the ends it is taken where
-    it is.
+    A cubic is fitted to five neighbors and evaluated at the middle one; at the ends, at the sample.
     """
     columns = np.vander(np.arange(-2.0, 3.0), 4)
     fit = columns @ np.linalg.pinv(columns)  # rows: value of the cubic at each of the five

@@ -15,7 +15,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 
 MAX_ORDER = 20
-"""Order beyond which a filter or polynomial has no digits left."""
+"""Maximum numerically stable order of a filter or polynomial."""
 
 
 @document_attributes
@@ -23,8 +23,8 @@ MAX_ORDER = 20
 class Butterworth(RowPreprocessor):
     """Forward-backward Butterworth on position and central differences; one corner for all joints.
 
-    Joints need different corners at once, which one filter cannot have; it is the common practice
-    and stands beside the smoother for comparison.
+    It is common practice and serves for comparison: joints need different corners, which one filter
+    does not have.
 
     References
     ----------
@@ -45,16 +45,18 @@ class Butterworth(RowPreprocessor):
 
     def __post_init__(self) -> None:
         if not self.cutoff > 0.0 or not 1 <= self.order <= MAX_ORDER:
-            text = f"a Butterworth filter needs a positive cut-off and order, at most {MAX_ORDER}"
+            text = (
+                f"a Butterworth filter needs a positive cut-off and an order from 1 to {MAX_ORDER}"
+            )
             raise OptionError(f"{text}, got {self.cutoff} Hz and {self.order}")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Return the filtered motion at the torque times."""
+        """Compute the filtered motion at the torque times."""
         del robot
         if not 2.0 * self.cutoff * log.dt < 1.0:
             raise OptionError(
-                f"a cut-off of {self.cutoff:g} Hz needs a log above {2 * self.cutoff:g} Hz; this "
-                f"one has {1.0 / log.dt:g} Hz"
+                f"a cut-off of {self.cutoff:g} Hz needs a log above {2 * self.cutoff:g} Hz, got "
+                f"{1.0 / log.dt:g} Hz"
             )
         sos = scipy.signal.butter(self.order, 2.0 * self.cutoff * log.dt, output="sos")
         q = scipy.signal.sosfiltfilt(sos, log.q, axis=0)
@@ -75,10 +77,10 @@ class Butterworth(RowPreprocessor):
 class SavitzkyGolay(RowPreprocessor):
     r"""Least-squares polynomial in a moving window; velocity and acceleration are its derivatives.
 
-    The polynomial is taken at the torque time, not at the sample, so no delay is left. A window of
-    half-width M samples and order p has its corner at some
-    :math:`f_c = (p + 1) / (3.2 M - 4.6) \cdot f_s / 2` [2]_: 22 Hz here. It is the same for all
-    joints. The torque passes with the regressor through the low-pass of the rows.
+    The polynomial is evaluated at the torque time, not at the sample, so that no delay remains. A
+    window of half-width M samples and order p has its corner at about
+    :math:`f_c = (p + 1) / (3.2 M - 4.6) \cdot f_s / 2` [2]_: 22 Hz by default. It is the same for
+    all joints. The torque passes with the regressor through the low-pass of the rows.
 
     References
     ----------
@@ -103,7 +105,7 @@ class SavitzkyGolay(RowPreprocessor):
             )
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Return the motion of the polynomials at the torque times."""
+        """Compute the motion of the polynomials at the torque times."""
         del robot
         half = round(0.5 * (self.window / log.dt - 1.0))
         if 2 * half < self.order:
@@ -120,6 +122,6 @@ class SavitzkyGolay(RowPreprocessor):
         slope = powers * at ** np.maximum(powers - 1, 0) / (half * log.dt)
         curvature = powers * (powers - 1) * at ** np.maximum(powers - 2, 0) / (half * log.dt) ** 2
         taps = [weights @ fit for weights in (value, slope, curvature)]
-        # At the ends, which rows leave out, the outermost positions stand for what is missing.
+        # At the ends, which rows exclude, the outermost positions replace missing ones.
         q, dq, ddq = (convolve1d(log.q, tap[::-1], axis=0, mode="nearest") for tap in taps)
         return self.motion_of(log, q, dq, ddq)

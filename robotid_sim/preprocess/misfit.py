@@ -1,4 +1,4 @@
-"""How well any parameters at all explain a motion and its torque: what choices are made by."""
+"""Misfit of a motion and its torque for the best parameters, as a criterion of choices."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,34 +14,34 @@ from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.robot import Robot
 
 WEIGHT_ROUNDS = 4
-"""How often weights of the joints are estimated anew."""
+"""Number of weight estimates."""
 
 JOINT_SYMBOLS = ("Fv", "Fc", "Fo", "Ia")
-"""Joint parameters of the fits behind choices: all there are, for they only have to explain."""
+"""Joint parameters of these fits: all of them, because only the misfit counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowFit:
-    """A regressor whose parameters nobody wants, to fit several torques with.
+    """A regressor for the misfit of several torques.
 
-    The nominal model gives kinematics, gravity's direction and friction velocities, which span what
-    torques are possible; its inertia, which is wrong, has no say.
+    The nominal model gives kinematics, the direction of gravity and transition velocities; its
+    inertia is not used.
     """
 
     W: Float
     """Rows of the regressor, shape (N, n, b)."""
     row_filter: RowFilter
-    """What the torque has to pass to be compared."""
+    """Filter of the torque."""
     parameters: BaseParameters
-    """What the columns are of."""
+    """Parameters of the columns."""
     size: Float1D
-    """What the columns were divided by, shape (b,)."""
+    """Divisors of the columns, shape (b,)."""
 
     @classmethod
     def from_motion(
         cls, motion: Motion, robot: Robot, parameters: BaseParameters | None = None
     ) -> "RowFit":
-        """Return the rows of a motion that has a row filter; parameters as of another fit."""
+        """Compute the rows of a motion with a row filter; `parameters` as of another fit."""
         row_filter = motion.row_filter
         assert row_filter is not None
         q, dq, ddq = (part[row_filter.sample_slice] for part in (motion.q, motion.dq, motion.ddq))
@@ -58,11 +58,11 @@ class RowFit:
         return cls(W / size, row_filter, parameters, size)
 
     def rows(self, tau: Float2D) -> Float2D:
-        """Return the rows of a torque (N, n) of the log."""
+        """Filter a torque (N, n) of the log to rows."""
         return self.row_filter.apply(tau[self.row_filter.sample_slice])
 
     def noise(self, y: Float2D) -> Float1D:
-        """Return the deviation of every joint's rows from a weighted fit [N m], shape (n,)."""
+        """Compute the deviation of the rows per joint from a weighted fit [N m], shape (n,)."""
         sigma = np.ones(y.shape[1])
         for _ in range(WEIGHT_ROUNDS + 1):
             residual = self.residual(y, sigma) * sigma
@@ -72,35 +72,35 @@ class RowFit:
         return np.asarray(sigma)
 
     def solution(self, y: Float2D) -> Float1D:
-        """Return the base parameters that explain rows of a torque best, shape (b,)."""
+        """Fit base parameters to rows of a torque, shape (b,)."""
         sigma = self.noise(y)
         weighted = (self.W / sigma[:, None]).reshape(-1, self.W.shape[2])
         beta = np.linalg.lstsq(weighted, (y / sigma).ravel(), rcond=None)[0]
         return np.asarray(beta / self.size)
 
     def torque(self, motion: Motion, robot: Robot, tau: Float2D) -> Float2D:
-        """Return the torque along a motion of the model that explains a torque best, (N, n)."""
+        """Compute the torque along a motion of the model fitted to a torque, (N, n)."""
         W = torque_regressor(robot, motion.q, motion.dq, motion.ddq, self.parameters.columns)
         return np.asarray(W @ self.solution(self.rows(tau)))
 
     def basis(self, sigma: Float1D) -> Float2D:
-        """Return an orthonormal basis of what the weighted rows can be, shape (N n, b)."""
+        """Compute an orthonormal basis of the span of the weighted rows, shape (N n, b)."""
         weighted = (self.W / sigma[:, None]).reshape(-1, self.W.shape[2])
         return np.asarray(np.linalg.qr(weighted)[0])
 
     def residual(self, y: Float2D, sigma: Float1D, basis: Float2D | None = None) -> Float2D:
-        """Return the weighted residual of the weighted fit, shape (N, n)."""
+        """Compute the weighted residual of the weighted fit, shape (N, n)."""
         Q = self.basis(sigma) if basis is None else basis
         scaled = (y / sigma).ravel()
         return np.asarray((scaled - Q @ (Q.T @ scaled)).reshape(y.shape))
 
 
 def standard_of(motion: Motion, robot: Robot) -> Float2D:
-    """Return the torque of a motion without that of the terms of its robot, shape (N, n)."""
+    """Subtract the torque of the terms of the robot, shape (N, n)."""
     return standard_torque(robot, motion.q, motion.dq, motion.ddq, motion.tau)
 
 
 @lru_cache(maxsize=2)  # several choices are made for one robot
 def _select_basis(robot: Robot, measured: tuple[bool, ...]) -> BaseParameters:
-    """Return the base parameters of all that may explain the torques of the joints measured."""
+    """Choose all base parameters that may explain the torques of the measured joints."""
     return base_parameters(robot, JOINT_SYMBOLS, np.array(measured))

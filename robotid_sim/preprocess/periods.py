@@ -1,8 +1,8 @@
-"""The periods of a log that repeats: where they lie, their mean, and whether they do repeat.
+"""The periods of a periodic log: their samples, their mean, and a test of repetition.
 
-Mean over the periods of a log before anything else.
+Averaging of the periods of a log before smoothing.
 
-Fourier series fitted to the periods of a log: what really repeats, derivatives exact.
+Fourier series fitted to the periods of a log, with exact derivatives.
 """
 
 from collections.abc import Mapping
@@ -24,10 +24,10 @@ from robotid_sim.registry import Registry
 from robotid_sim.representation import public_value
 
 PERIOD_TOLERANCE = 1e-3
-"""Largest deviation of a period from a whole number of samples."""
+"""Maximum deviation of a period from a whole number of samples."""
 
 MAX_VARIANCE_RATIO = 1.5
-"""Largest variance between periods over that of the encoder noise."""
+"""Maximum variance between periods over that of the encoder noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,54 +39,53 @@ class Periods:
     samples: int
     """Samples of a period."""
     count: int
-    """Whole periods from there on; at least one."""
+    """Number of whole periods from there; at least one."""
 
     def mean(self, x: Float2D) -> Float2D:
-        """Return the mean period of a signal (N, n), shape (samples, n)."""
+        """Average a signal (N, n) over the periods, shape (samples, n)."""
         used = x[self.first : self.first + self.count * self.samples]
         return np.asarray(used.reshape(self.count, self.samples, -1).mean(axis=0))
 
     def phase(self, samples: int) -> Int1D:
-        """Return the sample of the period that every sample of the log is at, shape (samples,)."""
+        """Map every sample of the log to a sample of the period, shape (samples,)."""
         return np.asarray((np.arange(samples) - self.first) % self.samples)
 
     def average_others(self, x: Float2D) -> Float2D:
-        """Return a signal (N, n) whose periods are the mean of the others; needs two.
+        """Replace every period of a signal (N, n) by the mean of the others; needs two.
 
         Before the first whole period it is the mean of all.
         """
         used = slice(self.first, self.first + self.count * self.samples)
         mean = self.mean(x)
-        found = np.asarray(mean[self.phase(len(x))])
+        averaged = np.asarray(mean[self.phase(len(x))])
         blocks = x[used].reshape(self.count, self.samples, -1)
-        found[used] = ((self.count * mean - blocks) / (self.count - 1)).reshape(-1, x.shape[1])
-        return found
+        averaged[used] = ((self.count * mean - blocks) / (self.count - 1)).reshape(-1, x.shape[1])
+        return averaged
 
     def variance(self, x: Float2D) -> Float1D:
-        """Return the variance of a signal about its mean period, shape (n,); needs two periods."""
+        """Compute the variance of a signal about its mean period, shape (n,); needs two periods."""
         used = x[self.first : self.first + self.count * self.samples]
         blocks = used.reshape(self.count, self.samples, -1)
         return np.asarray(np.var(blocks, axis=0, ddof=1).mean(axis=0))
 
 
 def periods_of(log: Log, user: str) -> Periods | None:
-    """Return the whole periods after the first; None if there are none.
+    """Find the whole periods after the first; None if there are none.
 
-    Messages name the `user` who needs them. Raises `LogError` if the log has no period, or one that
-    is no whole number of samples.
+    Messages name the `user` of the periods. Raises `LogError` if the log has no period, or one that
+    is not a whole number of samples.
     """
     if log.period is None:
-        raise LogError(f"{user} needs a log that repeats, and this one has no period")
+        raise LogError(f"{user} needs a periodic log; state its period")
     if log.torque_times is not None:
         raise LogError(
-            f"{user} needs samples at even times, and those of this log are not; use "
-            "errors-in-variables or rts"
+            f"{user} needs a uniform sample time; use errors-in-variables or rts for this log"
         )
     samples = log.period / log.dt
     if abs(samples - round(samples)) > PERIOD_TOLERANCE:
         raise LogError(
             f"{user} needs a period of a whole number of samples; {log.period:g} s are "
-            f"{samples:.3f} samples of this log: resample it, or use rts"
+            f"{samples:.3f} samples of this log; resample it, or use rts"
         )
     first = int((log.t < log.period - 0.5 * log.dt).sum())
     count = (log.t.size - first) // round(samples)
@@ -94,7 +93,7 @@ def periods_of(log: Log, user: str) -> Periods | None:
 
 
 def repeats(log: Log, periods: Periods, noise: Float1D) -> bool | None:
-    """Return whether positions repeat up to encoder noise (n,); None with one period only."""
+    """Return whether positions repeat up to encoder noise (n,); None with a single period."""
     if periods.count < 2:
         return None
     # Rounding of positions without noise must not count as a difference.
@@ -114,18 +113,17 @@ SMOOTHING_METHODS: Registry[Preprocessor] = Registry(
         "savitzky-golay": "robotid_sim.preprocess.linear_filters:SavitzkyGolay",
     },
 )
-"""The preprocessors that leave the torque alone."""
+"""The preprocessors that do not change the torque."""
 
 
 @document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PeriodAveraging(RowPreprocessor):
-    r"""Mean over all periods but the first, of position and torque alike, then any smoother.
+    r"""Mean of positions and torques over all periods except the first, then any smoother.
 
-    Averaging takes :math:`1 / \sqrt{M}` of the noise of M periods and nothing of a motion that
-    repeats, without any model of it [1]_. The mean period stands in place of every one, so that the
-    smoother has no ends; one period of it becomes rows. A log without a second period is smoothed
-    as it is.
+    Averaging reduces the noise of M periods by :math:`1 / \sqrt{M}` and does not change periodic
+    motion, without any model [1]_. The mean period replaces every period, so that the smoother has
+    no ends; one period becomes rows. A log without a second period is smoothed only.
 
     References
     ----------
@@ -136,17 +134,17 @@ class PeriodAveraging(RowPreprocessor):
     needs_period: ClassVar[bool] = True
 
     method: str = "rts"
-    """What smooths the mean: a preprocessor of the motion alone."""
+    """Smoother of the mean: a preprocessor of the motion alone."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Its options."""
+    """Options of the smoother."""
     smoother: Preprocessor | None = None
-    """The smoother itself, tuned; then `method` and `options` have no effect."""
+    """Tuned smoother; it replaces `method` and `options`."""
 
     def __post_init__(self) -> None:
         self._build_smoother()
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Return the motion of the mean period and its torque, repeated over the log."""
+        """Compute the motion of the mean period and its torque, repeated over the log."""
         periods = periods_of(log, AVERAGING_NAME)
         if periods is None:
             return self._build_smoother()(log, robot)
@@ -157,13 +155,14 @@ class PeriodAveraging(RowPreprocessor):
         stop = first + periods.samples + 2 * edge
         if first < 0 or stop > log.t.size:
             raise LogError(
-                f"{AVERAGING_NAME}: a period of {log.period:g} s is too short for the rows' edges"
+                f"{AVERAGING_NAME}: a period of {log.period:g} s is too short for the edges of the "
+                f"rows"
             )
         row_filter = self.rows.filter_for(mean, motion.dq, slice(first, stop))
         return replace(motion, row_filter=row_filter)
 
     def tune(self, log: Log, robot: Robot) -> Self:
-        """Return the preprocessor with its smoother tuned to the mean of `log`."""
+        """Tune the smoother to the mean of `log`."""
         if self.smoother is not None:
             return self
         periods = periods_of(log, AVERAGING_NAME)
@@ -177,7 +176,7 @@ class PeriodAveraging(RowPreprocessor):
 
 
 def average_periods(log: Log, periods: Periods) -> Log:
-    """Return the log with its mean period in place of every one."""
+    """Replace every period of a log by the mean period."""
     phase = periods.phase(log.t.size)
     q, tau = (periods.mean(x)[phase] for x in (log.q, log.tau_meas))
     return replace(log, q=q, tau_meas=tau, dq=None, truth=None)
@@ -186,26 +185,26 @@ def average_periods(log: Log, periods: Periods) -> Log:
 FOURIER_FIT_NAME = "the preprocessor fourier-fit"
 
 CONFIDENCE = 0.98
-"""Of the test for harmonics; a false one doubles a short series, which does little harm."""
+"""Confidence of the test for harmonics; a false one only doubles a short series."""
 
 
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FourierFit(RowPreprocessor):
-    r"""Least-squares Fourier series on all periods but the first, its order from the data.
+    r"""Least-squares Fourier series on all periods except the first, with an order by the data.
 
     .. math:: q(t) = \sum_{k=-H}^{H} c_k e^{i k \omega t}, \qquad
         c_k = \frac{1}{N} \sum_m \bar q_m e^{-i k \omega t_m}
 
     with the mean period :math:`\bar q`: the samples of a period are orthogonal, so the transform is
     the least-squares fit of every order at once, and derivatives are exact [1]_. Per joint the
-    order minimizes :math:`N \log(RSS_H / N) + (2 H + 1) \log N` [2]_, and is then doubled as long
-    as the harmonics that this adds hold more than noise, by a chi-squared test. The criterion looks
-    for the best position; friction under a wrong model makes motion of many small harmonics, which
-    the torque at reversals needs and which only show together. A short series stays short.
+    order minimizes :math:`N \log(RSS_H / N) + (2 H + 1) \log N` [2]_, and is then doubled while the
+    added harmonics exceed the noise, by a chi-squared test. The criterion selects the best
+    position; friction under a wrong model makes motion of many small harmonics, which the torque at
+    reversals needs and which are significant only together. A short series stays short.
 
-    The transient is gone after the first period; a log without a second one, such as that of an
-    unseen motion, has nothing to average and is left to `otherwise`.
+    The transient has decayed after the first period; a log without a second one, such as that of a
+    validation motion, is smoothed by `otherwise`.
 
     References
     ----------
@@ -218,9 +217,9 @@ class FourierFit(RowPreprocessor):
     needs_period: ClassVar[bool] = True
 
     orders: tuple[int, ...] | None = None
-    """Harmonics H per joint, if they are to be fixed."""
+    """Harmonics H per joint, if fixed."""
     highest: float = 50.0
-    """Highest frequency of a series [Hz]."""
+    """Maximum frequency of a series [Hz]."""
     otherwise: RtsSmoother = field(default_factory=RtsSmoother)
     """Smoother of logs without a second period."""
 
@@ -229,7 +228,7 @@ class FourierFit(RowPreprocessor):
             raise OptionError("a Fourier fit needs orders of at least 1 and a positive frequency")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Return the fitted motion at the torque times; it repeats before and after, too."""
+        """Compute the fitted motion at the torque times; it also repeats before and after."""
         periods = periods_of(log, FOURIER_FIT_NAME)
         if periods is None:
             return replace(self.otherwise, rows=self.rows)(log, robot)
@@ -248,7 +247,7 @@ class FourierFit(RowPreprocessor):
         return replace(motion, row_filter=self.rows.filter_for(log, motion.dq, later))
 
     def tune(self, log: Log, robot: Robot) -> Self:
-        """Return the fit with its orders fixed to those it chooses for `log`."""
+        """Fix the orders to those for `log`."""
         if self.orders is not None:
             if len(self.orders) != log.dof:
                 raise OptionError(f"{len(self.orders)} Fourier orders for {log.dof} joints")
@@ -263,18 +262,18 @@ class FourierFit(RowPreprocessor):
 
 
 def likely_orders(z: Float2D, most: int) -> Int1D:
-    """Return the order of a Fourier series for every column of a period; see `FourierFit`.
+    """Choose the order of a Fourier series for every column of a period; see `FourierFit`.
 
-    The period z has shape (N, n); `most` is the largest order, at most (N - 1) / 4: what lies
-    above tells the noise.
+    The period z has shape (N, n); `most` is the largest order, at most (N - 1) / 4: harmonics above
+    estimate the noise.
     """
     samples = len(z)
     power = np.abs(np.fft.rfft(z, axis=0)) ** 2 / samples
     power[1 : (samples + 1) // 2] *= 2.0  # both signs of a frequency; half the rate has but one
-    left = np.cumsum(power[::-1], axis=0)[::-1]
+    tail_power = np.cumsum(power[::-1], axis=0)[::-1]
     rounding = (np.finfo(float).eps * np.abs(z).max()) ** 2
     orders = np.arange(1, most + 1)
-    rss = np.maximum(left[2 : most + 2], samples * rounding)
+    rss = np.maximum(tail_power[2 : most + 2], samples * rounding)
     bic = samples * np.log(rss / samples) + (2.0 * orders[:, None] + 1.0) * np.log(samples)
     order = orders[np.argmin(bic, axis=0)]
     # The power of white noise is its variance times chi-squared of 2 degrees of freedom.
@@ -286,7 +285,7 @@ def likely_orders(z: Float2D, most: int) -> Int1D:
 
 
 def _double_order(order: int, power: Float1D, most: int) -> int:
-    """Return the order after doublings that add more than noise, of power in its variance."""
+    """Double the order while the added harmonics exceed the noise; power is over its variance."""
     while order < most:
         wider = min(2 * order, most)
         added = power[order + 1 : wider + 1]

@@ -1,4 +1,4 @@
-"""What a preprocessor is, and the rows that every one of them passes on."""
+"""The base class of preprocessors, and the selection of regressor rows."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
@@ -16,20 +16,20 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.faults import torque_outliers
 
 MIN_SAMPLES = 50
-"""Fewest samples that the filters of this package take."""
+"""Minimum number of samples of the filters of this package."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Which rows of a log enter the fit: times to drop, samples to mask, low-pass, decimation.
+    """Rows of a log that enter the fit: times to drop, samples to mask, low-pass, decimation.
 
-    Torque and regressor pass it alike. Masked samples are shut out before the low-pass, each joint
-    for itself, see `GatedRowFilter`.
+    They are equal for torque and regressor. Masked samples are excluded before the low-pass, joint
+    by joint, see `GatedRowFilter`.
     """
 
     cutoff: float = 5.0
-    """Cut-off of the low-pass that torque and regressor share [Hz]."""
+    """Cut-off of the low-pass of torque and regressor [Hz]."""
     rate: float = 10.0
     """Rows per second after decimation [Hz]; at least twice `cutoff`."""
     tail: float = 0.3
@@ -39,62 +39,63 @@ class Rows:
     outliers: float = 0.0
     """Robust standard deviations beyond which a torque is masked as an outlier; 0 for no mask."""
     low_velocity: float = 0.0
-    """Speed below which samples of a joint are masked, for their friction is modeled badly, over
-    the RMS speed of the joint; 0 for no mask."""
+    """Speed below which samples of a joint are masked, over the RMS speed of the joint, because
+    friction models are inaccurate there; 0 for no mask."""
     cutoffs: tuple[float, ...] = ()
-    """Cut-off of every joint [Hz], none above `cutoff`; nothing for `cutoff` everywhere."""
+    """Cut-off of every joint [Hz], none above `cutoff`; empty for `cutoff` everywhere."""
 
     def __post_init__(self) -> None:
         if not (0.0 < 2.0 * self.cutoff <= self.rate and self.tail >= 0.0 and self.edge >= 0.0):
             raise OptionError(
-                f"rows at {self.rate:g} Hz cannot carry a low-pass at {self.cutoff:g} Hz; the rate "
-                "must be at least twice the cut-off, the times not negative"
+                f"the rate of rows, {self.rate:g} Hz, must be at least twice the cut-off, "
+                f"{self.cutoff:g} Hz; times must not be negative"
             )
         if not all(0.0 < cutoff <= self.cutoff for cutoff in self.cutoffs):
             raise OptionError(
-                f"cut-offs of rows are {', '.join(f'{c:g}' for c in self.cutoffs)} Hz; every joint "
-                f"needs one above 0 and up to the common one, {self.cutoff:g} Hz"
+                f"cut-offs of rows are {', '.join(f'{c:g}' for c in self.cutoffs)} Hz; each must "
+                f"lie above 0 and up to {self.cutoff:g} Hz"
             )
         if not (0.0 <= self.outliers < np.inf and 0.0 <= self.low_velocity < 1.0):
             raise OptionError(
-                "masks of rows need thresholds of 0 or more, for the velocity below 1; got "
-                f"outliers {self.outliers:g} and low_velocity {self.low_velocity:g}"
+                "masks of rows need outliers >= 0 and low_velocity from 0 to below 1; got "
+                f"{self.outliers:g} and {self.low_velocity:g}"
             )
 
     def cycles(self, dt: float) -> tuple[float, ...] | None:
-        """Return the cut-offs of the joints in cycles of a time dt [s]; None for one of all."""
+        """Return the cut-offs of the joints in cycles per time dt [s]; None for a common one."""
         return tuple(cutoff * dt for cutoff in self.cutoffs) or None
 
     def require_joints(self, count: int) -> None:
-        """Raise `OptionError` unless there is a cut-off for each joint, or none."""
+        """Raise `OptionError` unless there is one cut-off per joint, or none."""
         if self.cutoffs and len(self.cutoffs) != count:
             raise OptionError(
-                f"preprocess.cutoffs has {len(self.cutoffs)} numbers; the robot has {count} joints"
+                f"preprocess.cutoffs has {len(self.cutoffs)} numbers for {count} joints; give one "
+                f"per joint"
             )
 
     def shortest_period(self, dt: float, rows: int) -> float:
-        """Return the least period of an excitation that leaves enough for a fit [s].
+        """Compute the minimum period of an excitation with enough rows for a fit [s].
 
-        That is enough of a single period, on which a model is tried. dt is the sample time [s],
-        and `rows` what a fit needs.
+        A single period must suffice, because models are tested on one. dt is the sample time [s],
+        `rows` the number that a fit needs.
         """
         step = max(1, round(1.0 / (self.rate * dt)))
         samples = 2 * round(self.edge / dt) + max(MIN_ROWS, rows) * step + 1
         return max(samples, MIN_SAMPLES) * dt + 2.0 * self.tail
 
     def samples(self, log: Log, begin: float) -> slice:
-        """Return the samples of a log from the time `begin` [s] on, without its tail."""
+        """Return the samples of a log from the time `begin` [s], without its tail."""
         first = int((log.t < begin - 0.5 * log.dt).sum())
         return slice(first, log.t.size - round(self.tail / log.dt))
 
     def filter_for(
         self, log: Log, dq: Float2D | None = None, samples: slice | None = None
     ) -> RowFilter:
-        """Return the row filter of a log; the approach before time zero is dropped.
+        """Make the row filter of a log; the approach before time zero is dropped.
 
-        `low_velocity` needs the velocity dq, shape (N, n); `samples` are used instead of those that
-        `tail` leaves. Raises `LogError` if the log is too short, and `OptionError` if it is sampled
-        too slowly, or joints have no cut-off.
+        `low_velocity` needs the velocity dq, shape (N, n); `samples` replace those by `tail`.
+        Raises `LogError` if the log is too short, and `OptionError` if it is sampled too slowly, or
+        joints have no cut-off.
         """
         self.require_joints(log.dof)
         if samples is None:
@@ -117,93 +118,89 @@ class Rows:
 
 
 class Preprocessor(ABC):
-    """From a log to the motion and torque that an estimator fits.
+    """Computes motion and torque for an estimator from a log.
 
-    A preprocessor sees what a real robot gives: the log without its truth, and the nominal model.
-    One with a field `rows` of type `Rows` is built with the rows of the configuration; one without
-    chooses them itself. Either way its motion has a row filter, see `motion_of_log`.
+    Its inputs are those of a real robot: the log without its truth, and the nominal model. One with
+    a field `rows` of type `Rows` is built with the rows of the configuration; others choose them.
+    In both cases the motion has a row filter, see `motion_of_log`.
     """
 
     needs_period: ClassVar[bool] = False
-    """Whether it takes only logs of motions that repeat."""
+    """Whether it needs periodic logs."""
     exactness: ClassVar[float] = 1e-4
-    """Worst error of a parameter without noise over the Cramér-Rao deviation of 1 % torque noise;
-    rounding behind a diffuse start for methods that are exact."""
+    """Maximum error of a parameter without noise over the Cramér-Rao standard deviation of 1 %
+    torque noise; that of rounding for exact methods."""
 
     delay: float | None = None
-    """Delay of the torque that it takes off [s]; None where that is not known or not its task."""
+    """Torque delay that it corrects [s]; None if unknown."""
     message: str = ""
-    """What it decided and why, after `tune`; empty where nothing was to be decided."""
+    """Decisions and reasons, after `tune`; empty if there are none."""
 
     @abstractmethod
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Return the motion at the times where the torque acts; `robot` is the nominal model."""
+        """Compute the motion at the times where the torque acts; `robot` is the nominal model."""
 
     def tune(self, log: Log, robot: Robot) -> Self:
-        """Return the preprocessor with everything it learns from a log held fixed.
+        """Fix everything that depends on the log.
 
         Parameters
         ----------
         log : Log
-            What it learns from.
+            Log to tune to.
         robot : Robot
             The nominal model.
 
         Returns
         -------
         tuned : Preprocessor
-            A linear filter; the noise that it passes on can be computed with it.
+            A linear filter, through which noise can be propagated.
         """
         del log, robot
         return self
 
 
 def has_rows(cls: type[Preprocessor]) -> bool:
-    """Return whether a class of preprocessors has a field for the rows of the configuration."""
+    """Return whether a preprocessor class has a field for the configured rows."""
     entry: Any = cls  # a dataclass by contract
     return any(option.name == "rows" and option.init for option in fields(entry))
 
 
 def motion_of_log(preprocessor: Preprocessor, log: Log, robot: Robot) -> Motion:
-    """Return what a preprocessor, which may be one of a user, makes of a log.
+    """Call a preprocessor, which may be a user's, and check its result.
 
-    Raises `ArgumentTypeError` if it returns another thing than a motion, `ShapeError` if an array
-    of the motion has another shape or is not finite, and `OptionError` if the motion is of other
-    samples or joints, or has no row filter: the low-pass that torque and regressor share, by which
-    logs are joined and predictions have a band.
+    Raises `ArgumentTypeError` if the result is not a motion, `ShapeError` if an array of the motion
+    has a wrong shape or is not finite, and `OptionError` if the motion has different samples or
+    joints, or no row filter, which joined logs and predictive bands need.
     """
     name = type(preprocessor).__name__
-    what = f"what {name} returned"
+    result_name = f"the result of {name}"
     try:
         motion = preprocessor(log, robot)
     except ShapeError as error:
         raise ShapeError(f"preprocessor {name}: {error}; correct its __call__") from error
-    require_type(motion, Motion, what, "a preprocessor returns a Motion")
+    require_type(motion, Motion, result_name, "a preprocessor returns a Motion")
     if motion.q.shape != log.q.shape or motion.joint_names != log.joint_names:
         raise OptionError(
-            f"{what} has other samples or joints than its log: a motion has a row for every sample"
+            f"{result_name} has different samples or joints; return one row per sample of the log"
         )
     if motion.row_filter is None:
-        raise OptionError(
-            f"{what} has no row_filter: give the Motion "
-            "row_filter=Rows().filter_for(log), or one of your own"
-        )
+        raise OptionError(f"{result_name} has no row_filter; set row_filter=Rows().filter_for(log)")
     return motion
 
 
 @document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowPreprocessor(Preprocessor):
-    """A preprocessor that says by an option of its own which rows enter the fit."""
+    """A preprocessor with an option for the rows of the fit."""
 
     rows: Rows = field(default_factory=Rows)
     """Rows that enter the fit."""
 
     def motion_of(self, log: Log, q: Float2D, dq: Float2D, ddq: Float2D) -> Motion:
-        """Return the motion of a log with its torque.
+        """Build the motion of a log with its torque.
 
-        The state, arrays of shape (N, n), is that at `torque_time_offset` behind every sample;
-        where the torques have times of their own it is interpolated there.
+        The state, arrays of shape (N, n), is that at `torque_time_offset` after every sample; it is
+        interpolated to separate torque times.
         """
         if log.torque_times is not None:
             even = CubicSpline(log.t + log.torque_time_offset, np.stack([q, dq, ddq], axis=1))

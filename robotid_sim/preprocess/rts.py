@@ -3,11 +3,11 @@ r"""Kalman filter and Rauch-Tung-Striebel smoother on joint positions, tuned by 
 The model of one joint is a random jerk: state :math:`x = (q, \dot q, \ddot q)`, white noise of
 intensity :math:`\lambda r` [rad^2/s^5] on the jerk, position measured with variance `r`. In steady
 state it is a zero-phase low-pass of Butterworth form with the gain
-:math:`1 / (1 + (f / f_c)^6)`, :math:`f_c = (\lambda / h)^{1/6} / 2\pi` for sample time `h`, so
-that the corner :math:`f_c` is its one parameter.
+:math:`1 / (1 + (f / f_c)^6)`, :math:`f_c = (\lambda / h)^{1/6} / 2\pi` for sample time `h`,
+so that the corner :math:`f_c` is its only parameter.
 
-Where a log has velocities, they are measured beside the positions, with a delay and a variance of
-their own, which `velocity_noise` takes from the log.
+Where a log has velocities, they are further measurements, with a delay and a variance that
+`velocity_noise` estimates from the log.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ CORNER_RANGE = (0.5, 150.0)
 """Range in which corners are searched [Hz]."""
 
 MASKED_VARIANCE = 1e12
-"""Variance of a velocity that is none, over that of positions [1/s^2]."""
+"""Variance of a missing velocity over that of positions [1/s^2]."""
 
 DIFFUSE_VARIANCES = (1e4, 1e10, 1e12)
 """Initial variances of position, velocity, acceleration in units of the measurement variance."""
@@ -37,7 +37,7 @@ DIFFUSE_VARIANCES = (1e4, 1e10, 1e12)
 
 @jit
 def _process_noise(h: float, lam: float) -> Float2D:
-    """Process noise Q of a white jerk of intensity lam over a step h."""
+    """Compute the process noise Q of a white jerk of intensity lam over a step h."""
     h2, h3, h4, h5 = h * h, h**3, h**4, h**5
     return lam * np.array(
         [[h5 / 20.0, h4 / 8.0, h3 / 6.0], [h4 / 8.0, h3 / 3.0, h2 / 2.0], [h3 / 6.0, h2 / 2.0, h]]
@@ -57,10 +57,10 @@ def kalman_filter(
 ) -> None:
     """Run the filter over measurements z with variances r, both of shape (N,).
 
-    They come in groups, h [s] apart; `lam` is the intensity of the white jerk over the variance of
+    They are in groups, h [s] apart; `lam` is the intensity of the white jerk over the variance of
     positions, which is 1 [1/s^5]; H the measurement rows of a group, by position, velocity and
-    acceleration. Filled are the predictions, shape (N, 3), the upper triangles of their covariances
-    by rows, (N, 6), and value and variance of the innovations, (N, 2).
+    acceleration. Fills the predictions, shape (N, 3), the upper triangles of their covariances by
+    rows, (N, 6), and value and variance of the innovations, (N, 2).
     """
     Q = _process_noise(h, lam)
     x = np.array([z[0], 0.0, 0.0])
@@ -106,7 +106,7 @@ def kalman_filter(
 def smooth(
     h: float, H: Float2D, x_pred: Float2D, P_pred: Float2D, innovations: Float2D, x: Float2D
 ) -> None:
-    """Backward pass of the RTS smoother in the form of Bryson and Frazier, which inverts nothing.
+    """Run the backward pass of the RTS smoother in the inverse-free form of Bryson and Frazier.
 
     With the adjoint l, l <- H^T (-y / S) + (1 - K H)^T F^T l and x = x_pred - P_pred l.
 
@@ -140,10 +140,10 @@ def smooth(
 class RtsSmoother(RowPreprocessor):
     r"""Constant-jerk Kalman filter and RTS smoother on position, corner by likelihood times two.
 
-    Per joint the corner maximizes the likelihood of the innovations; that balances the error of the
-    *position*, while the torque needs the acceleration at friction reversals too, so the corner is
-    then raised by `corner_factor`. The state is taken at the time where the torque of each sample
-    acts, so the measurement looks back: ``H = [1, -o, o^2/2]`` with the log's torque time `o`.
+    Per joint the corner maximizes the likelihood of the innovations; that is optimal for the
+    *position*, while the torque also needs the acceleration at friction reversals, so the corner is
+    then raised by `corner_factor`. The state is that at the time where the torque of each sample
+    acts, so the measurement is earlier: ``H = [1, -o, o^2/2]`` with the log's torque time `o`.
 
     References
     ----------
@@ -167,23 +167,23 @@ class RtsSmoother(RowPreprocessor):
     """
 
     corner_factor: float = 2.0
-    """Corner of the smoother over the one of largest likelihood."""
+    """Corner of the smoother over that of maximum likelihood."""
     corners: tuple[float, ...] | None = None
-    """Corner per joint [Hz], if it is to be fixed; then `corner_factor` has no effect."""
+    """Corner per joint [Hz], if fixed; then `corner_factor` has no effect."""
 
     def __post_init__(self) -> None:
         if not all(c > 0.0 for c in (self.corner_factor, *(self.corners or ()))):
             raise OptionError("smoother corners and their factor must be positive")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Return the smoothed motion at the torque times."""
+        """Compute the smoothed motion at the torque times."""
         corners = self.tune(log, robot).corners
         assert corners is not None
         x = np.stack([_smooth_joint(log, j, corner) for j, corner in enumerate(corners)], axis=2)
         return self.motion_of(log, x[:, 0], x[:, 1], x[:, 2])
 
     def tune(self, log: Log, robot: Robot) -> Self:
-        """Return the smoother with its corners fixed to those it chooses for `log`."""
+        """Fix the corners to those for `log`."""
         del robot
         if self.corners is not None:
             if len(self.corners) != log.dof:
@@ -194,23 +194,23 @@ class RtsSmoother(RowPreprocessor):
 
 
 OUTLIER_RATIO = 10.0
-"""Steps of a position against its velocity that are outliers, over their median."""
+"""Minimum deviation between position steps and velocity of an outlier, over the median."""
 
 STEP_SPAN = 0.25
 """Time over which steps are summed [s]."""
 
 MIN_NOISE_RATIO = 1e-3
-"""Least noise of steps by velocities over that of positions."""
+"""Minimum noise of steps by velocities over that of positions."""
 
 
 def velocity_noise(log: Log, joint: int) -> tuple[float, float, Bool1D] | None:
-    r"""Return the variance of velocities over that of positions [1/s^2], delay [s], sound samples.
+    r"""Estimate variance of velocities over that of positions [1/s^2], delay [s], sound samples.
 
-    Steps of the position less the integral of the velocity, of fourth order, have no motion; what
-    is proportional to the acceleration is the delay of the velocity. White noise gives sums of m of
+    Steps of the position minus the fourth-order integral of the velocity contain no motion; a part
+    proportional to the acceleration is the delay of the velocity. White noise gives sums of m of
     the others the variance :math:`2 \sigma_n^2 + (m - .41) (h \sigma_v)^2`, here for one and for
-    `STEP_SPAN`. Velocities that are wrong otherwise err alike from step to step, and no noise of
-    the positions is left: then, as without velocities, the answer is None.
+    `STEP_SPAN`. Other errors of velocities repeat from step to step, so that no noise of the
+    positions remains: then, as without velocities, the result is None.
     """
     if log.dq is None:
         return None
@@ -221,25 +221,25 @@ def velocity_noise(log: Log, joint: int) -> tuple[float, float, Bool1D] | None:
     gained = _sums(change, m)
     delay = float(_sums(d, m) @ gained) / max(float(gained @ gained), np.finfo(float).tiny)
     d -= delay * change
-    far = np.abs(d) > OUTLIER_RATIO * np.median(np.abs(d))
-    d[far] = 0.0
-    one, many = float((d**2).mean()), float((_sums(d, m) ** 2).mean())
-    of_velocity = (many - one) / (m - 1)
-    of_position = 0.5 * (one - 0.59 * of_velocity)
+    is_outlier = np.abs(d) > OUTLIER_RATIO * np.median(np.abs(d))
+    d[is_outlier] = 0.0
+    single, many = float((d**2).mean()), float((_sums(d, m) ** 2).mean())
+    of_velocity = (many - single) / (m - 1)
+    of_position = 0.5 * (single - 0.59 * of_velocity)
     if of_position <= 0.0:
         return None
-    sound = ~(np.append(far, False) | np.append(False, far))
+    sound = ~(np.append(is_outlier, False) | np.append(False, is_outlier))
     return max(of_velocity / of_position, MIN_NOISE_RATIO) / h**2, delay, sound
 
 
 def _sums(x: Float1D, count: int) -> Float1D:
-    """Return the sums of so many neighbors."""
+    """Sum `count` neighbors."""
     total = np.append(0.0, np.cumsum(x))
     return np.asarray(total[count:] - total[:-count])
 
 
 class _Measurements(NamedTuple):
-    """What is measured of one joint, as `kalman_filter` takes it."""
+    """Measurements of one joint for `kalman_filter`."""
 
     z: Float1D
     H: Float2D
@@ -247,7 +247,7 @@ class _Measurements(NamedTuple):
 
     @classmethod
     def from_log(cls, log: Log, joint: int) -> Self:
-        """Return the positions, each followed by its velocity where that says something."""
+        """Interleave positions and informative velocities."""
         o, z = log.torque_time_offset, np.ascontiguousarray(log.q[:, joint])
         row, noise = [1.0, -o, 0.5 * o**2], velocity_noise(log, joint)
         if log.dq is None or noise is None:
@@ -260,7 +260,7 @@ class _Measurements(NamedTuple):
 
 
 def likelihood_corner(log: Log, joint: int) -> tuple[float, float]:
-    """Return the corner [Hz] of largest innovation likelihood, and the encoder noise for it."""
+    """Find the corner [Hz] of maximum innovation likelihood, and its encoder noise."""
     measured = _Measurements.from_log(log, joint)
     work = _workspace(measured.z.size)
 
@@ -278,7 +278,7 @@ def likelihood_corner(log: Log, joint: int) -> tuple[float, float]:
     best = minimize_scalar(cost, bounds=bracket, method="bounded", options={"xatol": 0.02})
     corner = float(np.exp(best.x))
     _run(measured, log, corner, work)
-    positions = work[2][:: len(measured.H)]  # alone: the noise of velocities is a rough number
+    positions = work[2][:: len(measured.H)]  # alone: the noise of velocities is approximate
     return corner, float(np.sqrt((positions[:, 0] ** 2 / positions[:, 1]).mean()))
 
 
@@ -294,7 +294,7 @@ def _run(
 
 
 def _smooth_joint(log: Log, joint: int, corner: float) -> Float2D:
-    """Return position, velocity and acceleration of one joint, shape (N, 3)."""
+    """Smooth position, velocity and acceleration of one joint, shape (N, 3)."""
     measured = _Measurements.from_log(log, joint)
     work = _workspace(measured.z.size)
     _run(measured, log, corner, work)

@@ -17,7 +17,7 @@ from robotid_sim.measurement.motion import RowFilter
 from robotid_sim.representation import public_value
 
 NODE_OFFSETS = np.arange(-2, 4)
-"""Samples about a time whose polynomial gives position, velocity and acceleration there."""
+"""Samples about a time whose polynomial defines position, velocity and acceleration there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Stencil:
 
     @classmethod
     def from_log(cls, log: Log) -> Self:
-        """Return the differences at the times at which the torques of a log act."""
+        """Make the differences at the torque times of a log."""
         late = np.array([log.torque_time_offset])
         if log.torque_times is not None:
             late = log.action_times - log.t
@@ -46,18 +46,18 @@ class Stencil:
         return cls(rows @ polynomial, shift)
 
     def motion(self, q: Float2D) -> tuple[Float2D, Float2D, Float2D]:
-        """Return position, velocity and acceleration, each of shape (N, n).
+        """Compute position, velocity and acceleration, each of shape (N, n).
 
-        At the ends the outermost position stands for what is missing.
+        At the ends the outermost position replaces missing ones.
         """
-        found = np.empty((3, *q.shape))
+        result = np.empty((3, *q.shape))
         _differences(
-            np.ascontiguousarray(q), self.weights, self.shift + int(NODE_OFFSETS[0]), found
+            np.ascontiguousarray(q), self.weights, self.shift + int(NODE_OFFSETS[0]), result
         )
-        return found[0], found[1], found[2]
+        return result[0], result[1], result[2]
 
     def slopes(self, partial: Float) -> Float:
-        """Return the derivatives by the samples at the nodes, shape (N, n, 6).
+        """Compute the derivatives by the samples at the nodes, shape (N, n, 6).
 
         Those by position, velocity and acceleration are partial, shape (3, N, n).
         """
@@ -72,7 +72,7 @@ class Stencil:
 
 
 @jit
-def _differences(q: Float2D, weights: Float, first: int, found: Float) -> None:
+def _differences(q: Float2D, weights: Float, first: int, result: Float) -> None:
     """Fill found (3, N, n) with the sums of the samples from `first` after each on."""
     last = q.shape[0] - 1
     for k in range(q.shape[0]):
@@ -82,7 +82,7 @@ def _differences(q: Float2D, weights: Float, first: int, found: Float) -> None:
                 total = 0.0
                 for i in range(w.shape[1]):
                     total += w[a, i] * q[min(max(k + first + i, 0), last), j]
-                found[a, k, j] = total
+                result[a, k, j] = total
 
 
 @jit
@@ -126,10 +126,10 @@ def whiten(parts: Iterable[Float], factors: Float) -> Iterator[Float]:
         flat = part.reshape(*part.shape[:2], -1)
         if begin == 0:
             before = np.zeros((BAND_COUNT, *flat.shape[1:]))
-        found = np.concatenate([before, flat])
-        _solve_forward(factors, begin, found)
-        yield found[BAND_COUNT:].reshape(part.shape)
-        before, begin = found[-BAND_COUNT:], begin + len(part)
+        result = np.concatenate([before, flat])
+        _solve_forward(factors, begin, result)
+        yield result[BAND_COUNT:].reshape(part.shape)
+        before, begin = result[-BAND_COUNT:], begin + len(part)
 
 
 @jit
@@ -145,9 +145,11 @@ def _solve_forward(factors: Float, begin: int, x: Float) -> None:
             f3, f4 = factors[j, 3, max(t - 3, 0)], factors[j, 4, max(t - 4, 0)]
             f5, scale = factors[j, 5, max(t - 5, 0)], 1.0 / factors[j, 0, t]
             for c in range(x.shape[2]):  # one pass, which the compiler makes parallel
-                rest = x[k, j, c] - f1 * x[k - 1, j, c] - f2 * x[k - 2, j, c]
-                rest = rest - f3 * x[k - 3, j, c] - f4 * x[k - 4, j, c] - f5 * x[k - 5, j, c]
-                x[k, j, c] = scale * rest
+                remaining = x[k, j, c] - f1 * x[k - 1, j, c] - f2 * x[k - 2, j, c]
+                remaining = (
+                    remaining - f3 * x[k - 3, j, c] - f4 * x[k - 4, j, c] - f5 * x[k - 5, j, c]
+                )
+                x[k, j, c] = scale * remaining
 
 
 def factor_of(slopes: Float2D, torque_std: Float1D) -> Float2D:

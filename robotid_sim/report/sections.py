@@ -278,7 +278,7 @@ def _section(diagnosis: Diagnosis) -> Section:
         text="Faults that explain the log better than the model alone, in order of detection. The "
         "log-likelihood is that of held-out rows, with its standard error over eight blocks.",
         tables=(table,),
-        notes=diagnosis.unseen,
+        notes=diagnosis.not_detectable,
     )
 
 

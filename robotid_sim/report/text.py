@@ -131,10 +131,10 @@ def check_details(check: RobotCheck) -> Iterator[Text]:
     for key in ("identifiable_alone", "in_combination", "not_identifiable"):
         names = report[key]
         yield f"{key.replace('_', ' ')} ({len(names)}): {' '.join(names)}"
-    if report["below_threshold"]:
+    if report["negligible"]:
         yield (
-            f"not counted: {' '.join(report['below_threshold'])}: identifiable only with 1e4 "
-            "times more signal. Rounded angles in the URDF, such as 1.5708, cause such directions."
+            f"not counted: {' '.join(report['negligible'])}, which need 1e4 times the signal; "
+            "angles rounded in the URDF, such as 1.5708, make such directions"
         )
 
 
@@ -209,7 +209,7 @@ def cad_text(result: CadInertia) -> Iterator[Text]:
         for name in link.hulls:
             yield f"{link.name}: mesh {name} is not closed; its convex hull is used"
     for note in result.robot.assumptions:
-        if note.startswith("limits that"):
+        if note.startswith("limits missing"):
             yield f"{note}; assumed limits are written, enter those of the robot"
 
 
@@ -235,7 +235,7 @@ def diagnose_text(diagnosis: Diagnosis, logs: Logs) -> Iterator[Text]:
     for k, cause in enumerate(diagnosis.causes, start=1):
         yield f"{k}. {cause.kind}: {cause.sentence}"
         yield f"   Remedy: {cause.remedy}."
-    yield from diagnosis.unseen
+    yield from diagnosis.not_detectable
 
 
 def diagnose_details(diagnosis: Diagnosis) -> Iterator[Text]:

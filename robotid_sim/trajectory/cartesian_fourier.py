@@ -124,7 +124,7 @@ class CartesianFourierTrajectory:
         return Reference(q, *self.carrier.rates(q, v, a))
 
     def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds."""
+        """Return the content of the JSON form."""
         arrays = {name: getattr(self, name).tolist() for name in ("center", "a", "b", "c")}
         return {
             "family": "cartesian-fourier",
@@ -140,7 +140,7 @@ class CartesianFourierTrajectory:
         """Return the trajectory that `content` describes, without its key ``family``."""
         values = dict(content)
         names = tuple(str(name) for name in values.pop("joint_names"))
-        return cls(names, CarriedPoint(**values.pop("carrier")), **values)
+        return cls(names, CarriedPoint.from_content(values.pop("carrier")), **values)
 
     def save(self, path: str | Path) -> None:
         """Write the trajectory as JSON; all bits are kept."""

@@ -119,7 +119,7 @@ class FourierTrajectory:
         return q + self.q0, dq, ddq
 
     def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds."""
+        """Return the content of the JSON form."""
         content: dict[str, Any] = {"family": "fourier", "joint_names": list(self.joint_names)}
         for name in ("q0", "a", "b", "home"):
             value = getattr(self, name)

@@ -86,8 +86,8 @@ class HomedTrajectory:
         ):
             if not beyond.any():
                 continue
-            taken = way(times[beyond])
-            for part, values in zip(parts, (taken.q, taken.dq, taken.ddq), strict=True):
+            state = way(times[beyond])
+            for part, values in zip(parts, (state.q, state.dq, state.ddq), strict=True):
                 part[beyond] = values
         return Reference(*parts)
 
@@ -98,7 +98,7 @@ class HomedTrajectory:
         return PointToPoint(self.joint_names, rest, rest, start, start + 1.0)
 
     def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds."""
+        """Return the content of the JSON form."""
         return {
             "family": "homed",
             "home": self.home.tolist(),

@@ -79,7 +79,7 @@ class FourierQuinticBasis:
 
     .. math:: P = p + v T (s - 10 s^3 + 15 s^4 - 6 s^5) + \tfrac{1}{2} \alpha T^2 s^2 (1 - s)^2,
 
-    where p, v and :math:`\alpha` are what the series lacks there. Unlike the coefficients of the
+    where p, v and :math:`\alpha` are missing from the series there. Unlike the coefficients of the
     plain series, all 2 H are free.
 
     References
@@ -302,7 +302,7 @@ class RestToRest:
         return Reference(*parts)
 
     def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds."""
+        """Return the content of the JSON form."""
         family = next(name for name, basis in BASIS_CLASSES.items() if basis is type(self.basis))
         return {
             "family": family,

@@ -1,4 +1,4 @@
-"""What a trajectory is: a reference motion as a function of time.
+"""Trajectories: reference motions as functions of time.
 
 Point-to-point motion by a quintic polynomial, at rest at both ends.
 
@@ -70,7 +70,7 @@ class Excitation(Trajectory, Protocol):
     """A trajectory that can be written to a file."""
 
     def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds; `robotid_sim.trajectory.trajectory_files` writes it."""
+        """Return the content of the JSON form, for `robotid_sim.trajectory.trajectory_files`."""
         ...
 
     def save(self, path: str | Path) -> None:
@@ -200,13 +200,13 @@ def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: f
 
 
 MAX_SAMPLES = 1e7
-"""Samples of a run: more do not fit into the memory of a usual machine."""
+"""Largest number of samples of a run, for the memory of a usual machine."""
 
 TIME_COUNT = 2000
-"""Times at which the use of limits is looked at."""
+"""Number of times at which the use of limits is evaluated."""
 
 MIN_EXCESS = 1.01
-"""Use of a limit that is no rounding."""
+"""Minimum use of a limit above rounding."""
 
 MAX_PERCENT_RATIO = 1e4
 """Use of a limit that is no longer told as a percentage."""
@@ -240,7 +240,7 @@ def require_samples(
 def require_runnable(path: Excitation, robot: Robot, rate: float, where: str) -> None:
     """Raise `OptionError` unless a robot can run a trajectory; it names joint, limit and file.
 
-    The size is looked at first, for it takes time and memory to look at the rest.
+    The size is checked first, because the other checks take time and memory.
     """
     require_samples(path.duration - path.start, rate, where)
     end = float(getattr(path, "motion", path).duration)
@@ -265,5 +265,5 @@ def _require_within(uses: dict[str, list[float]], robot: Robot, where: str) -> N
             raise OptionError(
                 f"{where}: the motion uses {size} the {name.removeprefix('of_')} "
                 f"limit of joint '{robot.joint_names[worst]}'; design one for this robot, or "
-                "correct its limits (units are rad or m, and s)"
+                f"correct its limits (rad or m, and s)"
             )

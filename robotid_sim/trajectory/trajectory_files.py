@@ -32,7 +32,7 @@ COMPARISON_POSITION = 0.5
 """Position of every joint in which two robots are compared [rad or m]."""
 
 MAX_POSE_DISTANCE = 1e-6
-"""Distance of joints in that pose from which on two robots are not the same [m]."""
+"""Maximum distance of joints in that pose of equal robots [m]."""
 
 
 def save_trajectory(trajectory: Excitation, path: str | Path, robot: Robot) -> None:
@@ -86,7 +86,7 @@ def _check_robot(trajectory: Excitation, robot: Robot | None) -> Excitation:
 
 
 def _origins(robot: Robot) -> Float2D:
-    """Return the origins of all joints in POSE [m], shape (n, 3)."""
+    """Return the origins of all joints in `COMPARISON_POSITION` [m], shape (n, 3)."""
     return np.asarray(link_poses(robot, np.full(robot.dof, COMPARISON_POSITION))[:, :3, 3])
 
 

@@ -1,22 +1,21 @@
-r"""Whether estimates are of one robot: their differences against their covariances, pair by pair.
+r"""Test whether estimates are of one robot, by their differences over their covariances.
 
 The difference of two independent estimates has the sum of their covariances,
 
 .. math:: T^2 = \Delta^T (\Sigma_1 + \Sigma_2)^{-1} \Delta, \qquad
     \Delta = \hat\beta_2 - \hat\beta_1 .
 
-Both covariances are made from few blocks of residuals and are draws themselves: a chi-squared test
-of 52 parameters would call too many pairs different. The statistic is taken as Hotelling's with
-unequal covariances instead, whose degrees of freedom are those of [1]_, unchanged under linear
-maps of the parameters. Parameter by parameter the quantile is Student's with the degrees of
-freedom by Welch and Satterthwaite [2]_. Both tests tolerate variances that are `MAX_VARIANCE_RATIO`
-times as large; the intervals do not.
+Both covariances are estimated from few blocks of residuals: a chi-squared test of 52 parameters
+would find too many pairs different. The statistic is taken as Hotelling's with unequal covariances
+instead, whose degrees of freedom are those of [1]_, unchanged under linear maps of the parameters.
+Parameter by parameter the quantile is Student's with the degrees of freedom by Welch and
+Satterthwaite [2]_. Both tests tolerate variances that are `MAX_VARIANCE_RATIO` times as large; the
+intervals do not.
 
 Half of the false alarms go to the tests of all parameters at once, half to those of single ones;
-either half is held over all pairs (and parameters) by Holm's method [3]_, which needs no
+each half is controlled over all pairs (and parameters) by Holm's method [3]_, which needs no
 independence: estimates are in several pairs, and parameters are correlated. Pairs are tested, not
-distances from a weighted mean, whose weights few blocks make uncertain, and which one wrong
-estimate draws to itself.
+distances from a weighted mean, whose weights are uncertain and which one wrong estimate biases.
 
 References
 ----------
@@ -43,46 +42,46 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.representation import public_value
 
 FALSE_ALARM_RATE = 0.01
-"""Share of sets of estimates of one robot that are called different, at most."""
+"""Maximum share of sets of estimates of one robot that are found different."""
 
 MAX_VARIANCE_RATIO = 2.0
-"""Variance, over what the covariances say, that is no alarm.
+"""Maximum ratio of the variance to that of the covariances without an alarm.
 
-Encoder harmonics, torque offsets and delays leave errors that are the same along one motion and
-others along the next, which residuals show in part. With sensors of the preset ``industrial`` two
-motions of one cell had T^2 of 2.1 times the number of parameters, where 1 is expected.
+Encoder harmonics, torque offsets and delays cause errors that are constant along one motion and
+differ between motions, which residuals contain in part. With sensors of the preset ``industrial``
+two motions of one cell had T^2 of 2.1 times the number of parameters, where 1 is expected.
 """
 
 CONFIDENCE_LEVEL = 0.95
 """Probability that the interval of a difference covers the true one."""
 
 MIN_VARIANCE_RATIO = 1e-10
-"""Variance of a direction, over the largest one, below which the covariance is singular there."""
+"""Minimum variance of a direction, over the largest one, of a regular covariance."""
 
 MIN_DEGREES_OF_FREEDOM = 5.0
-"""Degrees of freedom beyond the parameters that a test of all of them needs."""
+"""Minimum degrees of freedom beyond the parameters for a test of all of them."""
 
 MAX_NAMED_PARAMETERS = 3
-"""Parameters that a finding names of every pair."""
+"""Maximum number of parameters that are named per pair."""
 
 ASSUMED_DEGREES_OF_FREEDOM = 10.0
-"""Degrees of freedom of variances whose own are unknown."""
+"""Degrees of freedom of variances if unknown."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedEstimate:
-    """An estimate with what is known of the covariance that it holds."""
+    """An estimate with properties of its covariance."""
 
     label: str
-    """What it is called, such as the name of its file."""
+    """Name, such as that of its file."""
     estimate: Estimate
     groupings: tuple[str, ...]
-    """What every base parameter is the sum of, as the file of the estimate has it."""
+    """Groupings of the base parameters, as in the file of the estimate."""
     dof: Float1D | None = None
     """Degrees of freedom of every variance, shape (b,); None if unknown."""
     blocks: int | None = None
-    """Blocks of residuals of all joints that the covariance is made from; None if unknown."""
+    """Number of blocks of residuals of all joints behind the covariance; None if unknown."""
 
     def __post_init__(self) -> None:
         estimate, b = self.estimate, len(self.estimate.names)
@@ -132,7 +131,7 @@ class Difference:
     chi_squared: float
     """Statistic of all parameters at once."""
     rank: int
-    """Directions that it counts: parameters without those in which the covariance is singular."""
+    """Number of directions: parameters without those in which the covariance is singular."""
     f_dof: float | None
     """Second degrees of freedom of its F distribution; None if there are too few for a test."""
     independent: float
@@ -141,7 +140,7 @@ class Difference:
     differs: Bool1D
     """Parameters that differ, given the false alarms of the whole comparison."""
     differs_jointly: bool
-    """Whether all parameters at once differ, given the same."""
+    """Whether all parameters at once differ, given the same false alarms."""
 
     @property
     def z(self) -> Float1D:
@@ -179,7 +178,7 @@ class Difference:
 
     @property
     def is_agreement(self) -> bool:
-        """Whether nothing differs."""
+        """Whether there is no difference."""
         return not (self.differs_jointly or self.differs.any())
 
     @property
@@ -189,7 +188,7 @@ class Difference:
 
     @property
     def difference_text(self) -> str:
-        """What differs, in words, the strongest first; empty if nothing does."""
+        """Differences as text, the strongest first; empty if there are none."""
         if self.is_agreement:
             return ""
         half, order = self.half_width, self.strongest_first
@@ -201,7 +200,7 @@ class Difference:
         ]
         text = ", ".join(most)
         if not self.differs.any():
-            return f"all parameters at once, none by itself; most of all {text}"
+            return f"all parameters jointly, none by itself; the largest: {text}"
         further = int(self.differs.sum()) - len(most)
         return text + (f", and {further} more" if further else "")
 
@@ -242,11 +241,11 @@ class Difference:
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Agreement:
-    """Whether estimates are of one robot."""
+    """Result of the test whether estimates are of one robot."""
 
     pairs: tuple[Difference, ...]
     false_alarm: float
-    """Share of sets of estimates of one robot that are called different, at most."""
+    """Maximum share of sets of estimates of one robot that are found different."""
 
     @property
     def is_agreement(self) -> bool:
@@ -255,7 +254,7 @@ class Agreement:
 
     @property
     def agreement_text(self) -> str:
-        """What comes out, in words."""
+        """Result as text."""
         if self.is_agreement:
             return "same robot within their intervals"
         differing = [pair for pair in self.pairs if not pair.is_agreement]
@@ -279,24 +278,23 @@ class Agreement:
 def compare_estimates(
     estimates: Sequence[ComparedEstimate], *, false_alarm: float = FALSE_ALARM_RATE
 ) -> Agreement:
-    """Return whether independent estimates of the same parameters are of one robot.
+    """Test whether independent estimates of the same parameters are of one robot.
 
-    Estimates under constraints are taken with the covariance that they hold, which is a guide then.
+    The covariance of estimates under constraints is approximate.
 
     The two or more estimates are of the same base parameters, and of logs that have no noise in
-    common; `false_alarm` is the share of sets of one robot that are called different, at most.
-    Raises `OptionError` if there are fewer than two, they have other parameters, or the share is
-    none.
+    common; `false_alarm` is the maximum share of sets of one robot that are found different. Raises
+    `OptionError` if there are fewer than two, their parameters differ, or the share is not one.
     """
     if not 0.0 < false_alarm < 1.0:
-        raise OptionError(f"a false-alarm rate lies between 0 and 1, got {false_alarm}")
+        raise OptionError(f"the false-alarm rate must lie between 0 and 1, got {false_alarm}")
     if len(estimates) < 2:
         raise OptionError(f"a comparison needs at least 2 estimates, got {len(estimates)}")
     first = estimates[0]
     for other in estimates[1:]:
         if other.estimate.names != first.estimate.names:
-            raise OptionError(f"{other.label} has other base parameters than {first.label}")
-    pairs = [_difference(one, two) for one, two in combinations(estimates, 2)]
+            raise OptionError(f"{other.label} and {first.label} have different base parameters")
+    pairs = [_difference(first, second) for first, second in combinations(estimates, 2)]
     single = holm(np.array([pair.p_values for pair in pairs]), 0.5 * false_alarm)
     p_whole = np.array([1.0 if pair.p_value is None else pair.p_value for pair in pairs])
     whole = holm(p_whole, 0.5 * false_alarm)
@@ -308,7 +306,7 @@ def compare_estimates(
 
 
 def holm(p_values: Float, false_alarm: float) -> NDArray[np.bool_]:
-    """Return which hypotheses fall by Holm's method [3], an array of the same shape."""
+    """Test hypotheses by Holm's method [3]; True where rejected, of the same shape."""
     flat = p_values.ravel()
     order = np.argsort(flat, kind="stable")
     falls = flat[order] <= false_alarm / np.arange(flat.size, 0, -1)
@@ -317,31 +315,31 @@ def holm(p_values: Float, false_alarm: float) -> NDArray[np.bool_]:
     return rejected.reshape(p_values.shape)
 
 
-def _difference(one: ComparedEstimate, two: ComparedEstimate) -> Difference:
-    """Return the difference of two estimates, before it is decided what differs."""
-    cov = one.cov + two.cov
+def _difference(first: ComparedEstimate, second: ComparedEstimate) -> Difference:
+    """Compute the difference of two estimates, before the tests."""
+    cov = first.cov + second.cov
     std = np.sqrt(np.diag(cov))
-    values = two.estimate.beta - one.estimate.beta
-    variances = np.diag(one.cov), np.diag(two.cov)
+    values = second.estimate.beta - first.estimate.beta
+    variances = np.diag(first.cov), np.diag(second.cov)
     # [2]
-    spread = variances[0] ** 2 / one.freedom + variances[1] ** 2 / two.freedom
-    # What makes independent variables of unit variance, shape (rank, b).
+    spread = variances[0] ** 2 / first.freedom + variances[1] ** 2 / second.freedom
+    # Maps to independent variables of unit variance, shape (rank, b).
     sizes, directions = np.linalg.eigh(cov / np.outer(std, std))
     counted = sizes > MIN_VARIANCE_RATIO * sizes[-1]
     whitener = np.asarray((directions[:, counted] / np.sqrt(sizes[counted])).T / std)
     rank = len(whitener)
     return Difference(
-        labels=(one.label, two.label),
-        names=one.estimate.names,
-        groupings=one.groupings,
-        units=one.estimate.units,
+        labels=(first.label, second.label),
+        names=first.estimate.names,
+        groupings=first.groupings,
+        units=first.estimate.units,
         values=values,
-        reference=one.estimate.beta,
+        reference=first.estimate.beta,
         std=std,
         dof=std**4 / spread,
         chi_squared=float(((whitener @ values) ** 2).sum()),
         rank=rank,
-        f_dof=_f_dof((one, two), whitener),
+        f_dof=_f_dof((first, second), whitener),
         independent=float(len(std) ** 2 / ((cov / np.outer(std, std)) ** 2).sum()),
         differs=np.zeros(len(std), dtype=bool),
         differs_jointly=False,
@@ -349,7 +347,7 @@ def _difference(one: ComparedEstimate, two: ComparedEstimate) -> Difference:
 
 
 def _f_dof(pair: tuple[ComparedEstimate, ComparedEstimate], whitener: Float2D) -> float | None:
-    """Return the second degrees of freedom of the test of all parameters, None if too few."""
+    """Compute the second degrees of freedom of the test of all parameters; None if too few."""
     r, spread = len(whitener), 0.0
     for compared in pair:
         if compared.blocks is None or compared.blocks < 2:
@@ -357,5 +355,5 @@ def _f_dof(pair: tuple[ComparedEstimate, ComparedEstimate], whitener: Float2D) -
         part = whitener @ compared.cov @ whitener.T
         # [1]
         spread += (np.trace(part @ part) + np.trace(part) ** 2) / (compared.blocks - 1)
-    rest = float((r + r**2) / spread - r + 1.0)
-    return rest if rest >= MIN_DEGREES_OF_FREEDOM else None
+    freedom = float((r + r**2) / spread - r + 1.0)
+    return freedom if freedom >= MIN_DEGREES_OF_FREEDOM else None

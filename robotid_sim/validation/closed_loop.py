@@ -1,4 +1,4 @@
-"""The closed loop in the engine: what the identified model is worth to a controller.
+"""The closed loop in the engine: validation of the identified model by control.
 
 Every loop runs on the true plant; only the model inside the controller differs. The gains come from
 the nominal model once and are the same for all.
@@ -41,13 +41,13 @@ from robotid_sim.validation.control_run import (
 )
 
 MAX_SERIAL_TIME = 60.0
-"""Simulated time below which starting processes takes longer than the loops [s]."""
+"""Maximum simulated time of loops without worker processes [s]."""
 
 _Case = tuple[str, str, str, str, int]
 """Controller, model, scenario, task and number of a run."""
 
 Models = Mapping[str, Robot | Sequence[Robot]]
-"""What controllers believe, by name; with a sequence, run r uses its entry r."""
+"""Models inside the controllers, by name; with a sequence, run r uses its entry r."""
 
 
 @public_value
@@ -62,16 +62,15 @@ class ClosedLoop:
 
     @property
     def controller(self) -> str:
-        """The controller that decides gaps and figures."""
+        """The controller of gaps and figures."""
         return self.runs[0].controller
 
     def find(
         self, model: str, scenario: str, task: str, controller: str | None = None
     ) -> ControlRun | None:
-        """Return the first run of a model, scenario, task and controller; None if there is none.
+        """Find the first run of a model, scenario, task and controller; None if there is none.
 
-        The controller is by default the one that decides gaps and figures. Runs that failed do not
-        count.
+        The default controller is that of gaps and figures. Failed runs do not count.
         """
         key = (controller or self.controller, model, scenario, task)
         for run in self.runs:
@@ -95,30 +94,30 @@ class ClosedLoop:
         return tuple(dict.fromkeys(run.scenario for run in self.runs))
 
     def gap_left(self, units: Sequence[str], model: str = IDENTIFIED) -> float | None:
-        """Return the share of the gap between nominal and true model that is left, worst lap.
+        """Compute the remaining share of the tracking gap, worst lap.
 
-        Compared are the undisturbed RMS errors of all joints of one unit together. Where the
-        nominal model tracks no worse than the true one there is no gap, and what the third one adds
-        is over the error of the true one.
+        It compares undisturbed RMS errors of all joints of one unit together. If the nominal model
+        tracks no worse than the true one there is no gap, and the excess of the third one is
+        relative to the error of the true one.
 
         The share is 0 if the third model tracks as well as the true one, None if a run is missing.
         Units are by joint.
         """
         compared = self._compare_models(units, lambda run: run.rms_error, model)
         tiny = float(np.finfo(float).tiny)
-        left = [
+        shares = [
             (after - true) / max(before - true if before > true else true, tiny)
             for true, before, after in compared
         ]
-        return max(left, default=None)
+        return max(shares, default=None)
 
     def is_sensitive_to_model(self, units: Sequence[str]) -> bool:
-        """Return whether a lap does, joints of one unit; under a controller without model none."""
+        """Return whether a lap depends on the model, joints of one unit; False without a model."""
         compared = self._compare_models(units, lambda run: run.rms_error, IDENTIFIED)
         return not compared or any(len(set(errors)) > 1 for errors in compared)
 
     def mismatch_left(self, units: Sequence[str]) -> float | None:
-        """Return the identified model's torque error over the nominal's, joints of one unit."""
+        """Compute the torque error of the identified over the nominal model, joints of one unit."""
         compared = self._compare_models(units, lambda run: run.torque_error, IDENTIFIED)
         tiny = float(np.finfo(float).tiny)
         return max((after / max(before, tiny) for _, before, after in compared), default=None)
@@ -126,7 +125,7 @@ class ClosedLoop:
     def _compare_models(
         self, units: Sequence[str], value: Callable[[ControlRun], Float1D], model: str
     ) -> list[tuple[float, float, float]]:
-        """Return a value of true, nominal and a third model, RMS over joints of one unit."""
+        """Compare a value of true, nominal and a third model, RMS over joints of one unit."""
         compared = []
         for task in self.laps:
             runs = [self.find(m, UNDISTURBED_NAME, task) for m in (TRUE, NOMINAL, model)]
@@ -148,31 +147,31 @@ def run_closed_loops(
     rng: np.random.Generator,
     comparison: Comparison | None = None,
     *,
-    known: ClosedLoop | None = None,
+    reused: ClosedLoop | None = None,
     workers: int = 1,
     progress: Progress = silent,
 ) -> ClosedLoop:
     """Run every controller with every model on every task in every scenario.
 
-    Run r draws phases, blows and sensor noise from the child r of `rng`, the same for all models
-    and controllers; where nothing is drawn, there is one run. Disturbances are shares of the peak
-    torque of the undisturbed run with the true model.
+    Run r takes phases, torque impacts and sensor noise from the child r of `rng`, the same for all
+    models and controllers; deterministic scenarios have one run. Disturbances are shares of the
+    peak torque of the undisturbed run with the true model.
 
     Parameters
     ----------
     cell : Cell
-        Holds the plant, whose own model is the true one; its sensors play no part.
+        Contains the plant, whose model is the true one; its sensors are not used.
     nominal : Robot
-        What the gains come from.
+        Model for the gains.
     models : mapping of str to Robot or sequence of Robot
-        What the controllers believe, by name. The true and the nominal model are always compared
-        too; a nominal model that is the plant itself is not run twice.
+        Models inside the controllers, by name. The true and the nominal model are always compared
+        too; a nominal model that equals the plant is not run twice.
     rng : numpy.random.Generator
-        Source of everything that is drawn.
+        Source of all random numbers.
     comparison : Comparison, optional
         What to run.
-    known : ClosedLoop, optional
-        What this function returns without `models`, all else equal: runs that are not run again.
+    reused : ClosedLoop, optional
+        Result of this function without `models`, all else equal: its runs are reused.
     workers : int
         Processes that share the runs.
     progress : callable
@@ -189,28 +188,28 @@ def run_closed_loops(
         If the true model's loop diverges undisturbed; others are in `ClosedLoop.failures`.
     """
     comparison = comparison or Comparison()
-    tasks = known.tasks if known else tuple(task_runs(nominal, comparison))
-    gains = known.gains if known else loop_gains(nominal, tasks, comparison, cell.rate)
+    tasks = reused.tasks if reused else tuple(task_runs(nominal, comparison))
+    gains = reused.gains if reused else loop_gains(nominal, tasks, comparison, cell.rate)
     always: dict[str, Robot | Sequence[Robot]] = {TRUE: cell.plant}
     if nominal is not cell.plant:
         always[NOMINAL] = nominal
-    runs: Sequence[ControlRun | FailedRun] = (*known.runs, *known.failures) if known else ()
+    runs: Sequence[ControlRun | FailedRun] = (*reused.runs, *reused.failures) if reused else ()
     done = {_case(run): run for run in runs if run.model not in models}
     first = [make_undisturbed_task(cell, gains, task, rng, comparison) for task in tasks]
-    # These decide the disturbance of the others; they are too few to start processes for.
+    # These define the disturbance of the others; they are too few for processes.
     _run(first, done, 1, lambda loops: progress("control", 0.2 * loops))
     references = [_complete_run(done[_case(task)]) for task in first]
-    rest = _other_tasks(first, references, nominal, {**always, **models}, rng, comparison)
-    # Those who have had loops run before have processes.
-    seconds = sum(task.trajectory.duration for task in rest)
-    count = workers if known or seconds >= MAX_SERIAL_TIME else 1
+    further = _other_tasks(first, references, nominal, {**always, **models}, rng, comparison)
+    # Callers with known loops already have processes.
+    seconds = sum(task.trajectory.duration for task in further)
+    count = workers if reused or seconds >= MAX_SERIAL_TIME else 1
     _run(
-        rest,
+        further,
         done,
         count,
         lambda loops: progress("control", Portion(loops.done, loops.total, begin=0.2)),
     )
-    results = [done[_case(task)] for task in rest]
+    results = [done[_case(task)] for task in further]
     return ClosedLoop(
         runs=(*references, *(run for run in results if isinstance(run, ControlRun))),
         gains=gains,
@@ -220,7 +219,7 @@ def run_closed_loops(
 
 
 def _case(run: ControlRun | FailedRun | LoopTask) -> _Case:
-    """Return what tells a run of a comparison from all others."""
+    """Make the key of a run of a comparison."""
     model = run.model_name if isinstance(run, LoopTask) else run.model
     scenario = run.scenario.name if isinstance(run, LoopTask) else run.scenario
     return run.controller, model, scenario, run.task, run.run
@@ -232,20 +231,20 @@ def _run(
     workers: int,
     progress: Callable[[Portion], None],
 ) -> None:
-    """Put the results of tasks into `done`, but for those that are there."""
-    left = [task for task in tasks if _case(task) not in done]
-    # The longest first, so that no worker is left alone with one at the end.
-    left.sort(key=lambda task: -task.trajectory.duration)
-    results = map_tasks(run_loop, left, workers, progress)
-    done |= {_case(task): run for task, run in zip(left, results, strict=True)}
+    """Run the tasks that are not in `done` and add their results."""
+    remaining = [task for task in tasks if _case(task) not in done]
+    # The longest first, so that workers finish together.
+    remaining.sort(key=lambda task: -task.trajectory.duration)
+    results = map_tasks(run_loop, remaining, workers, progress)
+    done |= {_case(task): run for task, run in zip(remaining, results, strict=True)}
 
 
 def make_undisturbed_task(
     cell: Cell, gains: LoopGains, task: TaskRun, rng: np.random.Generator, comparison: Comparison
 ) -> LoopTask:
-    """Return the undisturbed run of a task with first controller and true model, not done yet.
+    """Make the undisturbed run of a task with first controller and true model.
 
-    The random numbers are for the loop, though nothing is drawn in an undisturbed one.
+    The generator is not used in an undisturbed loop.
     """
     name, factory = next(iter(comparison.controllers.items()))
     return LoopTask(
@@ -281,14 +280,14 @@ def _other_tasks(
     rng: np.random.Generator,
     comparison: Comparison,
 ) -> list[LoopTask]:
-    """Return all runs but those that come first."""
+    """List all runs except the first ones."""
     laps = [run.peak_torque for run in references if run.step is None]
     always = {UNDISTURBED_NAME: (Undisturbed(),)} if comparison.undisturbed else {}
     main = comparison.controllers.items()
     extra = [item for item in comparison.baselines.items() if item[0] not in comparison.controllers]
     tasks = []
     for task, reference in zip(first, references, strict=True):
-        # A step hardly needs torque; what shakes it is what shakes the first lap.
+        # A step hardly needs torque; its disturbance is that of the first lap.
         peak = laps[0] if task.is_step and laps else reference.peak_torque
         size = LoopSize(nominal, peak, task.trajectory.duration)
         cases = [(controller, name) for controller in main for name in models]
@@ -310,7 +309,7 @@ def _repetitions(
     rng: np.random.Generator,
     runs: int,
 ) -> list[LoopTask]:
-    """Return the runs of one controller, model, task and scenario."""
+    """List the runs of one controller, model, task and scenario."""
     name, parts = scenario
     is_random = not isinstance(model, Robot) or any(part.random for part in parts)
     tasks = []
@@ -333,7 +332,7 @@ def _repetitions(
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskMotions:
-    """The undisturbed runs of one task, which differ in the model inside the controller."""
+    """The undisturbed runs of one task with different models inside the controller."""
 
     task: TaskRun
     controller: str
@@ -341,7 +340,7 @@ class TaskMotions:
     """Clean logs on one time grid, by the name of the model."""
 
     def errors(self) -> dict[str, Float2D]:
-        """Return the motion less its reference by model [rad or m], shape (N, n) each."""
+        """Compute motion minus reference by model [rad or m], shape (N, n) each."""
         return {name: log.q - self.task.trajectory(log.t).q for name, log in self.logs.items()}
 
 
@@ -356,14 +355,13 @@ def task_motions(
     *,
     progress: Progress = silent,
 ) -> TaskMotions:
-    """Run one task undisturbed with every model and return what the plant does.
+    """Run one task undisturbed with every model and return the motions of the plant.
 
     These are runs of `run_closed_loops` with the same arguments, of its first controller.
 
-    The models are what the controller believes, by name. The task is a run, such as
-    ``circle-fast``; of a path such as ``circle`` it is the first run. Raises `UnknownNameError` if
-    no run is of that name, `SimulationDiverged` or `ControllerError` if a loop fails; the text
-    names the model.
+    The models are those inside the controller, by name. The task is a run, such as ``circle-fast``;
+    of a path such as ``circle`` it is the first run. Raises `UnknownNameError` if there is no such
+    run, `SimulationDiverged` or `ControllerError` if a loop fails; the message names the model.
     """
     comparison = comparison or Comparison()
     runs = task_runs(nominal, comparison)

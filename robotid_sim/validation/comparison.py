@@ -1,4 +1,4 @@
-"""What a closed-loop comparison runs: controllers, models, tasks and scenarios, and its gains."""
+"""Plan of a closed-loop comparison: controllers, models, tasks and scenarios, and its gains."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -27,28 +27,28 @@ UNDISTURBED_NAME = "undisturbed"
 
 
 class ClearanceCheck(Protocol):
-    """What tells whether links keep apart."""
+    """Check of the clearance of links."""
 
     def is_clear(self, q: Float2D) -> bool:
-        """Return whether they do in every pose of a path, shape (N, n)."""
+        """Return whether the links are clear in every pose of a path, shape (N, n)."""
 
 
 class TaskSpace(Protocol):
     """The space in which a robot may move, such as `robotid_sim.engine.free_space.FreeSpace`."""
 
     def open(self) -> AbstractContextManager[ClearanceCheck]:
-        """Give what tells it."""
+        """Open the clearance check."""
 
 
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Comparison:
-    """What a closed-loop comparison runs: controllers x models x tasks x scenarios x runs."""
+    """Plan of a closed-loop comparison: controllers x models x tasks x scenarios x runs."""
 
     controllers: Mapping[str, ControllerFactory] = field(
         default_factory=lambda: {"sliding-mode": SlidingMode.from_gains}
     )
-    """Controllers that run with every model; the first one decides gaps and figures."""
+    """Controllers that run with every model; gaps and figures are of the first one."""
     baselines: Mapping[str, ControllerFactory] = field(default_factory=dict)
     """Controllers that run with the identified model only, on the first fast path."""
     tasks: Mapping[str, Task] = field(default_factory=lambda: {"circle": Circle()})
@@ -62,17 +62,17 @@ class Comparison:
     undisturbed: bool = True
     """Whether all models run undisturbed too; if not, only the true one, for its peak torque."""
     runs: int = 1
-    """Repetitions of what is drawn: phases, blows, sensor noise, optimizers."""
+    """Repetitions with different phases, torque impacts, sensor noise, optimizers."""
     space: TaskSpace | None = None
-    """Where paths keep links apart; None for anywhere."""
+    """Space in which paths keep the clearance; None for no check."""
     slow_lap: float | None = None
     """Time of the slow lap of every path [s]; None for the fast lap only."""
     bandwidth: float = DEFAULT_BANDWIDTH
-    """Smallest bandwidth [rad/s]; raised until the error bound holds, see `LoopGains`."""
+    """Minimum bandwidth [rad/s]; raised until the error bound holds, see `LoopGains`."""
     error: float = DEFAULT_TRACKING_ERROR
-    """Tracking error to keep under the disturbance [rad or m]."""
+    """Maximum tracking error under the disturbance [rad or m]."""
     trace_samples: int = MAX_TRACE_SAMPLES
-    """Most samples of a run that its trace holds."""
+    """Maximum number of samples of the trace of a run."""
 
     def __post_init__(self) -> None:
         for name in ("controllers", "tasks", "scenarios"):
@@ -83,10 +83,10 @@ class Comparison:
 
 
 def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
-    """Return the runs of the tasks, in their order, at the speeds that the nominal model allows.
+    """Plan the runs of the tasks, in their order, at the speeds that the nominal model allows.
 
     Raises `PathError` if a path or a step is not within reach, `FileFormatError` if the file of a
-    path cannot be used, and `InfeasibleError` if a link is below the floor of the space at rest.
+    path cannot be used, and `InfeasibleError` if a link at rest is below the floor.
     """
     if comparison.space is None:
         return _task_runs(nominal, comparison.tasks, RunPlan(slow_lap=comparison.slow_lap))
@@ -98,7 +98,7 @@ def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
 def _task_runs(nominal: Robot, tasks: Mapping[str, Task], shared: RunPlan) -> list[TaskRun]:
     runs = {name: task.runs(nominal, shared) for name, task in tasks.items() if not task.is_step}
     first = next(iter(runs.values()), None)
-    if first is not None:  # steps hold the pose where the first path starts
+    if first is not None:  # steps hold the start pose of the first path
         shared = replace(shared, start=first[0].trajectory(np.zeros(1)).q[0])
     runs |= {name: task.runs(nominal, shared) for name, task in tasks.items() if task.is_step}
     return [run for name in tasks for run in runs[name]]
@@ -107,7 +107,7 @@ def _task_runs(nominal: Robot, tasks: Mapping[str, Task], shared: RunPlan) -> li
 def loop_gains(
     nominal: Robot, tasks: Sequence[TaskRun], comparison: Comparison, rate: float
 ) -> LoopGains:
-    """Return the gains of all models for all tasks together, from the fast run of every path.
+    """Compute the gains for all models and tasks, from the fast run of every path.
 
     Without paths the steps count; the control rate is in Hz. Raises `OptionError` if the rate, the
     error or the bandwidth is not positive, or a task has too many samples or none.
@@ -143,12 +143,12 @@ class Interval:
 
     mean: float
     half_width: float
-    """Half width at 95 %, by Student's t; 0 for a single run, of which there is no spread."""
+    """Half width at 95 %, by Student's t; 0 for a single run."""
     count: int
 
     @classmethod
     def from_values(cls, values: Sequence[float]) -> "Interval":
-        """Return the interval of the mean of `values`."""
+        """Compute the interval of the mean of `values`."""
         count, mean = len(values), float(np.mean(values))
         if count < 2:
             return cls(mean, 0.0, count)
@@ -158,7 +158,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What all runs of a row have in common."""
+    """Common properties of the runs of a row."""
 
     task: str
     scenario: str
@@ -179,9 +179,9 @@ Quantity = Callable[[ControlRun], float | None]
 
 
 def summarize(runs: Iterable[ControlRun], quantities: Mapping[str, Quantity]) -> list[Row]:
-    """Return a row for every case, in the order in which the cases come.
+    """Make a row for every case, in the order of the cases.
 
-    `quantities` are what to average over the runs of a case, by name.
+    `quantities` are averaged over the runs of a case, by name.
     """
     cases: dict[Case, list[ControlRun]] = {}
     for run in runs:
@@ -201,22 +201,22 @@ def _interval(runs: Sequence[ControlRun], value: Quantity) -> Interval | None:
 
 
 def rms_of_unit(units: Sequence[str], unit: str) -> Quantity:
-    """Return the quantity: RMS tracking error of all joints of one unit."""
+    """Make the quantity: RMS tracking error of all joints of one unit."""
     return lambda run: float(rms(run.rms_error[_has_unit(units, unit)]))
 
 
 def largest_of_unit(units: Sequence[str], unit: str) -> Quantity:
-    """Return the quantity: largest tracking error among the joints of one unit."""
+    """Make the quantity: largest tracking error among the joints of one unit."""
     return lambda run: float(run.max_error[_has_unit(units, unit)].max())
 
 
 def torque_of_unit(units: Sequence[str], unit: str) -> Quantity:
-    """Return the quantity: root of the sum of mean squares of the torques of one unit."""
+    """Make the quantity: root of the sum of mean squares of the torques of one unit."""
     return lambda run: float(np.linalg.norm(run.torque_rms[_has_unit(units, unit)]))
 
 
 def torque_rate_of_unit(units: Sequence[str], unit: str) -> Quantity:
-    """Return the quantity: root of the sum of mean squares of the torque rates of one unit."""
+    """Make the quantity: root of the sum of mean squares of the torque rates of one unit."""
     return lambda run: float(np.linalg.norm(run.torque_variation[_has_unit(units, unit)]))
 
 

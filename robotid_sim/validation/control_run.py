@@ -1,4 +1,4 @@
-"""One closed-loop run in the engine, and what it is judged by."""
+"""One closed-loop run in the engine, and its metrics."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -26,27 +26,27 @@ from robotid_sim.validation import metrics
 from robotid_sim.validation.metrics import Share, StepMetrics, step_metrics
 
 MIN_TORQUE_SHARE = 1e-3
-"""Torques below this share of the largest joint's are no yardstick for a mismatch."""
+"""Minimum torque, as share of the largest joint's, as a reference for a mismatch."""
 
 MAX_TRACE_SAMPLES = 1000
-"""Most samples of a run that are kept for figures, unless asked otherwise."""
+"""Maximum number of samples of a run for figures, by default."""
 
 MIN_START_SHARE = 0.05
-"""A joint that starts nearer to its reference, over the joint farthest from it, has no step."""
+"""Minimum start error of a joint with a step, over the largest start error."""
 
 OBSERVER_BANDWIDTH_RATIO = 1.75
 """Bandwidth of the velocity observer over that of the loop."""
 
 MAX_OBSERVER_BANDWIDTH = 0.25
-"""Highest bandwidth of the observer over the sample rate [rad]."""
+"""Maximum bandwidth of the observer over the sample rate [rad]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopTask:
-    """One run to do: everything that a worker process needs."""
+    """One run with all inputs of a worker process."""
 
     cell: Cell
-    """Holds the plant as it is before the scenario changes it."""
+    """Contains the plant before the scenario changes it."""
     model: Robot
     model_name: str
     controller: str
@@ -56,16 +56,16 @@ class LoopTask:
     task: str
     trajectory: Trajectory
     is_step: bool
-    """Whether the run starts away from where it shall be and has step metrics."""
+    """Whether the run starts away from its reference and has step metrics."""
     scenario: Scenario
     rng: np.random.Generator
     """Source of the noise in the loop."""
     run: int
-    """Which repetition this is, from 0."""
+    """Index of the repetition, from 0."""
     traced: bool = True
     """Whether to keep the time series."""
     trace_samples: int = MAX_TRACE_SAMPLES
-    """Most samples of it that are kept."""
+    """Maximum number of samples of the time series."""
 
 
 @public_value
@@ -80,11 +80,11 @@ class Trace:
     tip: Float2D
     """Position of the tip [m]."""
     tip_reference: Float2D
-    """Where the tip shall be [m]."""
+    """Reference position of the tip [m]."""
     tau: Float2D
     """Applied torque [N m]."""
     energy: Float2D
-    """Integral of |tau dq| of every joint up to then [J]; of all samples, not the kept ones."""
+    """Integral of |tau dq| of every joint [J], over all samples."""
 
     @property
     def tip_error(self) -> Float1D:
@@ -109,8 +109,8 @@ Values = Annotated[
 class ControlRun:
     """One closed-loop run; the tip is that of the robot, its errors distances in space.
 
-    An alias is the name in JSON, where the order of the fields is the same; what is not in JSON is
-    empty in a run that was read.
+    An alias is the name in JSON, with the same order of fields; fields that are not in JSON are
+    empty in a loaded run.
     """
 
     controller: str
@@ -122,7 +122,7 @@ class ControlRun:
     task: str
     """The task."""
     run: int = 0
-    """Which repetition this is, from 0."""
+    """Index of the repetition, from 0."""
     rms_error: Values
     """RMS tracking error [rad or m]."""
     max_error: Values
@@ -142,15 +142,16 @@ class ControlRun:
     torque_mismatch: Values
     """RMS torque error of the model along the reference over the RMS true torque."""
     rise_time: Annotated[float | None, Field(alias="rise_time_s")]
-    """Of the worst joint; this and the next three are None for tasks that start on their path."""
+    """Of the worst joint [s]; this and the next three are None for tasks that start on their path.
+    """
     settling_time: Annotated[float | None, Field(alias="settling_time_s")]
     """Until the error stays within 2 % of the step [s]."""
     overshoot: Annotated[Share | None, Field(alias="overshoot_percent")]
-    """Beyond the reference, over the step."""
+    """Overshoot beyond the reference, over the step."""
     steady_state_error: Annotated[Share | None, Field(alias="steady_state_error_percent")]
-    """What is left, over the step."""
+    """Remaining error, over the step."""
     tip_step: StepMetrics | None
-    """Of the tip's way back to its reference; None for tasks that start there."""
+    """Metrics of the tip's return to its reference; None for tasks that start there."""
     energy: Annotated[Values, Field(alias="energy_j")]
     """Integral of |tau dq| [J]."""
     energy_signed: Annotated[Values, Field(alias="energy_signed_j")]
@@ -172,7 +173,7 @@ class ControlRun:
     )
     """RMS torque error of the model along the reference [N m]."""
     trace: Annotated[Trace | None, PlainValidator(_identity), Field(exclude=True)] = None
-    """Time series for figures; None unless asked for."""
+    """Time series for figures; None unless requested."""
 
     @property
     def step(self) -> StepMetrics | None:
@@ -203,7 +204,7 @@ _JSON_ADAPTER = TypeAdapter(ControlRun)
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class FailedRun:
-    """A run that ended before its time: the loop diverged, or the controller gave no torque."""
+    """A failed run: the loop diverged, or the controller gave no torque."""
 
     controller: str
     model: str
@@ -212,7 +213,7 @@ class FailedRun:
     run: int
     message: str
     log: Log | None
-    """What was recorded until then."""
+    """Samples until the failure."""
 
     def __str__(self) -> str:
         return (
@@ -302,14 +303,14 @@ def _measure_run(task: LoopTask, log: Log) -> ControlRun:
 
 
 def _torque_error(model: Robot, reference: Reference, true: Float2D) -> tuple[Float1D, Float1D]:
-    """Return the RMS torque error of a model along the reference, absolute and relative."""
+    """Compute the RMS torque error of a model along the reference, absolute and relative."""
     error = rms(joint_torque(model, reference.q, reference.dq, reference.ddq) - true)
     size = np.maximum(rms(true), MIN_TORQUE_SHARE * rms(true).max())
     return error, error / np.maximum(size, np.finfo(float).tiny)
 
 
 def _tip_step(t: Float1D, error: Float2D) -> StepMetrics | None:
-    """Return the metrics of the tip's way back to its reference, along a straight line."""
+    """Compute the metrics of the tip's return to its reference, along a straight line."""
     start = float(np.linalg.norm(error[0]))
     return step_metrics(t, error @ (error[0] / start)) if start > 0.0 else None
 
@@ -330,12 +331,12 @@ def _trace(log: Log, error: Float2D, tip: Float2D, tip_reference: Float2D, most:
 
 
 def _is_displaced(start: Float1D) -> Bool1D:
-    """Return which joints start away from their reference, far enough to be judged by it."""
+    """Return which joints start far enough from their reference for step metrics."""
     return np.asarray(np.abs(start) > MIN_START_SHARE * np.abs(start).max())
 
 
 def _worst(joints: Sequence[StepMetrics]) -> dict[str, float | None]:
-    """Return the largest of every metric over the joints; unknown is worst, and so is no joint."""
+    """Return the largest of every metric over the joints; None if unknown or without joints."""
     largest: dict[str, float | None] = {}
     for field in dataclasses.fields(StepMetrics):
         values = [getattr(joint, field.name) for joint in joints]

@@ -1,7 +1,7 @@
-r"""Tests of what an identification says of itself, with stated rates of false alarms.
+r"""Tests of the statistics of an identification, with stated rates of false alarms.
 
 All are ratios of sums of squares, F-distributed where the statement is right. A covariance from B
-blocks of residuals is itself a draw, and the squared error :math:`e^T \hat\Sigma^{-1} e` of b
+blocks of residuals is itself random, and the squared error :math:`e^T \hat\Sigma^{-1} e` of b
 parameters then follows Hotelling's distribution [1]_,
 
 .. math:: \frac{B - b}{B b} \, e^T \hat\Sigma^{-1} e \sim F(b, B - b) .
@@ -47,21 +47,21 @@ from robotid_sim.validation.prediction import clean_log
 
 @dataclass(frozen=True, slots=True)
 class ResidualNoise:
-    """Residuals of a fit beside what sensor noise causes, RMS over rows and replicates, each (n,).
+    """Residuals of a fit and those expected from sensor noise, RMS over rows and replicates, (n,).
 
-    Rows where noise is larger than on average are divided by their share of it.
+    Rows with noise above the average are divided by their ratio.
     """
 
     estimated: Float1D
-    """Residuals, the freedom of the fit accounted for [N m]."""
+    """Residuals, with the degrees of freedom of the fit [N m]."""
     expected: Float1D
     """Deviation of the rows that torque noise and propagated encoder noise cause [N m]."""
     replicates: int
-    """Logs behind both numbers."""
+    """Number of logs of both numbers."""
 
     @property
     def ratio(self) -> Float1D:
-        """Estimated over expected: 1 where the model and the filters leave nothing but noise."""
+        """Estimated over expected: 1 where the residual is noise only."""
         return np.asarray(self.estimated / np.maximum(self.expected, np.finfo(float).tiny))
 
 
@@ -76,24 +76,26 @@ def residual_noise(
     estimator: Estimator,
     rngs: Sequence[np.random.Generator],
 ) -> ResidualNoise:
-    """Fit replicates of a log anew and compare residuals with the spread between replicates.
+    """Fit replicates of a log and compare residuals with the spread between replicates.
 
-    A replicate is the same true motion measured anew; the log itself is the first. All pass the
-    same fixed filters. The spread between replicates holds the torque noise and the encoder noise
-    propagated through the true model, and nothing that is the same in all of them, such as a
-    filter's bias, a delay or a wrong friction law; the residuals hold that too. Propagated encoder
-    noise is large only near friction reversals, where few rows would carry most of both sums: a
-    joint that creeps through one shows nothing but the bend of its friction curve there.
+    A replicate is another measurement of the same true motion; the log itself is the first. All
+    pass the same fixed filters. The spread between replicates consists of torque noise and of
+    encoder noise propagated through the true model, without common errors, such as filter bias, a
+    delay or a wrong friction law; the residuals contain these too. Propagated encoder noise is
+    large only near friction reversals, where few rows would dominate both sums: a slow joint there
+    only shows the bend of its friction curve.
 
-    `plant` and the truth of `log` serve for scoring only; the preprocessor holds everything that it
-    learnt from the log fixed, see `Preprocessor.tune`. `motion` and `problem` are what it made of
-    the log, and each of `rngs` makes a further replicate.
+    `plant` and the truth of `log` serve for scoring only; the preprocessor is fixed, see
+    `Preprocessor.tune`. `motion` and `problem` are its results for the log, and each of `rngs`
+    makes a further replicate.
     """
-    # Sensors are of the same cell, not of another one of its kind.
-    clean, own = clean_log(log), fix_sensors(sensors, log)
+    # Sensors are of the same cell, not of another one of the same type.
+    clean, cell_sensors = clean_log(log), fix_sensors(sensors, log)
     parts = [_compute_residuals(plant, estimator, motion, problem)]
     for k, rng in enumerate(rngs, start=1):
-        again = preprocessor(replicate_measurement(clean, own, rng, k / (len(rngs) + 1.0)), nominal)
+        again = preprocessor(
+            replicate_measurement(clean, cell_sensors, rng, k / (len(rngs) + 1.0)), nominal
+        )
         rows_again = build_problem(again, nominal, problem.basis)
         parts.append(_compute_residuals(plant, estimator, again, rows_again))
     residuals, rows = (list(each) for each in zip(*parts, strict=True))
@@ -107,7 +109,7 @@ def residual_noise(
 def _compute_residuals(
     plant: Robot, estimator: Estimator, motion: Motion, problem: LinearProblem
 ) -> tuple[Float2D, Float2D]:
-    """Return the residuals of a fit, and what the true model leaves of the rows."""
+    """Compute the residuals of a fit, and those of the true model."""
     beta = estimator.fit(problem, np.random.default_rng(0)).beta
     model = joint_torque(plant, motion.q, motion.dq, motion.ddq)
     if motion.row_filter is not None:
@@ -118,38 +120,38 @@ def _compute_residuals(
 
 
 MAX_NEES_RATIO = 1.5
-"""NEES beyond what chance explains that is no alarm: intervals a fifth too narrow."""
+"""Maximum excess of the NEES without an alarm: intervals a fifth too narrow."""
 
 MAX_RESIDUAL_RATIO = 1.05
-"""Residual over the expected one that harms no parameter."""
+"""Maximum harmless ratio of residual to expected one."""
 
 
 class Range(NamedTuple):
-    """Where a number lies but for a given share of sound runs."""
+    """Range of a number, except for a given share of sound runs."""
 
     lower: float
     upper: float
 
 
 def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -> Range:
-    """Return where the NEES per parameter of a least-squares estimate lies [1].
+    """Compute the range of the NEES per parameter of a least-squares estimate [1].
 
     The rows give the number of blocks; the share `false_alarm` of sound runs may lie outside. The
     range is widened by `MAX_NEES_RATIO`.
     """
     b = len(estimate.beta)
     B = row_blocks_of(problem, block_of(estimate)) * problem.dof
-    rest = max(B - b, 3)
-    scale = B / rest
+    freedom = max(B - b, 3)
+    scale = B / freedom
     half = 0.5 * false_alarm
     return Range(
-        float(fdtri(b, rest, half)) * scale / MAX_NEES_RATIO,
-        float(fdtri(b, rest, 1.0 - half)) * scale * MAX_NEES_RATIO,
+        float(fdtri(b, freedom, half)) * scale / MAX_NEES_RATIO,
+        float(fdtri(b, freedom, 1.0 - half)) * scale * MAX_NEES_RATIO,
     )
 
 
 def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
-    """Return where the squared difference per direction lies, the mean over independent pairs.
+    """Compute the range of the squared difference per direction, mean over independent pairs.
 
     It is widened by `MAX_NEES_RATIO`; the share `false_alarm` of sound runs may lie outside.
     """
@@ -160,7 +162,7 @@ def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
     mean = float(means.mean())
     spread = float((relative * means**2).sum()) / (len(pairs) * mean) ** 2
     first = float(ranks.sum())
-    # The F variable of the same relative variance; of one pair it is the pair's own.
+    # The F variable of the same relative variance; for one pair, that of the pair.
     second = 4.0 + 2.0 * (first + 2.0) / max(spread * first - 2.0, 1e-9)
     scale, half = mean * (second - 2.0) / second, 0.5 * false_alarm
     return Range(
@@ -170,10 +172,10 @@ def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
 
 
 def share_limit(pairs: Sequence[Difference], false_alarm: float) -> float:
-    """Return the least share, 0 to 1, of differences of independent pairs within their intervals.
+    """Compute the minimum share, 0 to 1, of differences of independent pairs within intervals.
 
-    Pairs of more parameters count more; variances may be `MAX_NEES_RATIO` times as large as stated.
-    The share `false_alarm` of sound sets of pairs may fall short.
+    Pairs of more parameters have more weight; variances may be `MAX_NEES_RATIO` times as large as
+    stated. The share `false_alarm` of sound sets of pairs may be below.
     """
     counts = np.array([len(pair.names) for pair in pairs], dtype=float)
     independent = np.array([pair.independent for pair in pairs])
@@ -184,28 +186,25 @@ def share_limit(pairs: Sequence[Difference], false_alarm: float) -> float:
 
 
 def compute_constraint_cost(problem: LinearProblem, constrained: Estimate, free: Estimate) -> float:
-    """Return by how much constraints raise the weighted squared residual, per parameter.
+    """Compute the increase of the weighted squared residual by constraints, per parameter.
 
-    In units of the noise variance of the free fit, not below zero.
+    The unit is the noise variance of the unconstrained fit; not below zero.
     """
     costs = []
     for beta in (constrained.beta, free.beta):
-        left = problem.unstack_rows(problem.y - problem.W @ beta) / free.noise_std
-        costs.append(float((left**2).sum()))
+        residual = problem.unstack_rows(problem.y - problem.W @ beta) / free.noise_std
+        costs.append(float((residual**2).sum()))
     return max(0.0, costs[0] - costs[1]) / len(free.beta)
 
 
 def compute_constraint_limit(problem: LinearProblem, false_alarm: float) -> float:
-    """Return what `compute_constraint_cost` does not exceed in sound runs [2].
-
-    The share `false_alarm` of them may.
-    """
+    """Compute the limit of `compute_constraint_cost` in sound runs [2]."""
     b = problem.basis.rank
     return float(fdtri(b, max(len(problem.y) - b, 1), 1.0 - false_alarm))
 
 
 def residual_limit(problem: LinearProblem, noise: ResidualNoise, false_alarm: float) -> float:
-    """Return what the largest ratio of residual to expected noise does not exceed in sound runs.
+    """Compute the limit of the largest ratio of residual to expected noise in sound runs.
 
     The joint is the worst of all, replicates of the noise give the freedom, and the share
     `false_alarm` of sound runs may exceed it. It is `MAX_RESIDUAL_RATIO` for many rows.

@@ -1,4 +1,4 @@
-"""What an estimate predicts of a log that it has not seen, at the full rate and filtered."""
+"""Prediction of a log that was not used in the fit, at the full rate and filtered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +24,7 @@ from robotid_sim.model.joint_terms import TIME_KINDS, JointTerm
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.renamed import old_members
 from robotid_sim.validation.prediction import (
     Prediction,
     add_torque,
@@ -34,33 +35,34 @@ from robotid_sim.validation.prediction import (
 from robotid_sim.validation.predictive_band import ModelError, half_width, spread_of
 
 
+@old_members(explained="explained_share", in_band="coverage")
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class LogPrediction:
-    """Torques of a log beside those of a model along its motion; scores have the shape (n,)."""
+    """Torques of a log and of a model along its motion; scores have the shape (n,)."""
 
     identified: Prediction
     """Filtered like the rows of a fit, by the estimate and the functions of `added`."""
     parameters: Prediction
-    """The same by its parameters alone."""
+    """Prediction by the parameters alone."""
     nominal: Prediction
-    """The same by the nominal model."""
+    """Prediction by the nominal model."""
     t: Float1D
     """Stamps of the torques [s], shape (N,), as recorded where the log was resampled."""
     measured: Float2D
     """Torque of the log at its full rate, shape (N, n), as recorded there."""
     predicted: Float2D
-    """That of the estimate, shape (N, n)."""
+    """Torque of the estimate, shape (N, n)."""
     moving: Bool2D
-    """Samples at which a joint is faster than its friction velocity, shape (N, n)."""
+    """Samples at which a joint is faster than its transition velocity, shape (N, n)."""
     message: str
-    """What preprocessing decided and did."""
+    """Decisions of the preprocessing."""
     added: tuple[UnmodeledFunction, ...] = ()
-    """What the model lacked in the fit and is predicted beside the parameters."""
+    """Functions of unmodeled torque that are predicted in addition to the parameters."""
     band: Float2D | None = None
-    """Half the width of the 90 % band [N m], shape (N, n), if the error of the model is known."""
+    """Half width of the 90 % band [N m], shape (N, n), if the model error is known."""
     cutoff: float | None = None
-    """Frequency up to which the filtered predictions reach [Hz]; None if they are not filtered."""
+    """Maximum frequency of the filtered predictions [Hz]; None if they are not filtered."""
 
     @property
     def torque_rms(self) -> Float1D:
@@ -90,12 +92,12 @@ class LogPrediction:
 
     @property
     def coverage(self) -> Float1D | None:
-        """Share of the samples in the 90 % band, None without one; NaN where no torque is known."""
+        """Share of the samples in the 90 % band; None without a band, NaN without torque."""
         if self.band is None:
             return None
-        known = self.measured.any(axis=0) & np.isfinite(self.band).all(axis=0)
+        has_band = self.measured.any(axis=0) & np.isfinite(self.band).all(axis=0)
         inside = (np.abs(self.measured - self.predicted) <= self.band).mean(axis=0)
-        return np.where(known, inside, np.nan)
+        return np.where(has_band, inside, np.nan)
 
     def content(self) -> dict[str, Any]:
         """Return the scores as JSON values."""
@@ -115,7 +117,7 @@ class LogPrediction:
 
 
 def _numbers(x: Float1D) -> list[float | None]:
-    """Return JSON values; None for a joint without measured torque or motion."""
+    """Convert to JSON values; None for a joint without measured torque or motion."""
     return [float(value) if np.isfinite(value) else None for value in x]
 
 
@@ -125,17 +127,16 @@ def predict_log(
     nominal: Robot,
     basis: BaseParameters,
     preprocessor: Preprocessor,
-    lacks: Sequence[UnmodeledFunction] = (),
+    functions: Sequence[UnmodeledFunction] = (),
     terms: Sequence[JointTerm] = (),
     error: ModelError | None = None,
 ) -> LogPrediction:
     """Compare the torque that an estimate predicts along a log's motion with that of the log.
 
-    The log is one that it has not seen, virtual or of a machine; the nominal has the friction
-    velocities of the estimate, and the preprocessor makes the motion from positions alone, see
-    `ignore_velocities`. Of what the model lacked and of the terms of joints, functions of the state
-    are
-    predicted, those of time not. With the error of the model there is a band about the prediction.
+    The log was not used in the fit, virtual or of a machine; the nominal model has the transition
+    velocities of the estimate, and the preprocessor computes the motion from positions alone, see
+    `ignore_velocities`. Unmodeled torque and joint terms are predicted if they are functions of the
+    state, not of time. With the model error there is a predictive band.
     """
     log.require_robot(nominal).require_torques()
     blind = replace(log, truth=None)
@@ -144,16 +145,20 @@ def predict_log(
     both = [beta, basis.project(nominal.parameters())]
     parameters, before = predict_all(both, blind, motion, nominal, basis)
     model = nominal.with_parameters(basis.complete(beta, nominal.parameters()), formal=True)
-    added = tuple(lack for lack in lacks if lack.knots and QUANTITIES[lack.quantity].stays)
+    added = tuple(
+        function
+        for function in functions
+        if function.knots and QUANTITIES[function.quantity].lasting
+    )
     lasting = tuple(term for term in terms if term.kind not in TIME_KINDS)
     modeled = terms_torque(model, lasting, motion.q, motion.dq, motion.ddq)
     if lasting:
         parameters = add_torque(parameters, rows_of(motion, modeled))
-    lacking = compute_unmodeled_torque(added, motion, model)
+    unmodeled = compute_unmodeled_torque(added, motion, model)
     used = slice(None) if motion.row_filter is None else motion.row_filter.sample_slice
     q, dq, ddq = motion.q[used], motion.dq[used], motion.ddq[used]
     slow = np.array([joint.friction.eps for joint in nominal.joints])
-    predicted: Float2D = joint_torque(model, q, dq, ddq) + (modeled + lacking)[used]
+    predicted: Float2D = joint_torque(model, q, dq, ddq) + (modeled + unmodeled)[used]
     spread = np.zeros_like(q) if error is None else spread_of(error, motion, model, basis)[used]
     t = motion.t[used] - log.torque_time_offset + (tuned.delay or 0.0)
     measured = motion.tau[used]
@@ -165,7 +170,7 @@ def predict_log(
         t = at
     residual = measured - predicted
     return LogPrediction(
-        identified=add_torque(parameters, rows_of(motion, lacking)),
+        identified=add_torque(parameters, rows_of(motion, unmodeled)),
         parameters=parameters,
         nominal=before,
         t=t,
@@ -180,7 +185,7 @@ def predict_log(
 
 
 def pool_predictions(parts: Sequence[LogPrediction]) -> LogPrediction:
-    """Return predictions of several logs of one robot as one, samples one after the other."""
+    """Join predictions of several logs of one robot, samples one after the other."""
     first = parts[0]
     if len(parts) == 1:
         return first
@@ -200,10 +205,10 @@ def pool_predictions(parts: Sequence[LogPrediction]) -> LogPrediction:
 
 
 def ignore_velocities(preprocessor: Preprocessor, delay: float | None) -> Preprocessor:
-    """Return the preprocessor as predictions take it.
+    """Restrict a preprocessor to positions, as predictions need it.
 
-    A motion that is estimated together with the torques would know what is to be predicted. The
-    delay is that of the estimate [s]; None to find it anew.
+    A motion estimated together with the torques would use what is predicted. The delay is that of
+    the estimate [s]; None to estimate it.
     """
     if not isinstance(preprocessor, Adaptive):
         return preprocessor
@@ -212,28 +217,29 @@ def ignore_velocities(preprocessor: Preprocessor, delay: float | None) -> Prepro
 
 
 def apply_saved_eps(nominal: Robot, context: Mapping[str, Any]) -> Robot:
-    """Return the nominal robot with the friction velocities that an estimate file holds, if any."""
+    """Apply the transition velocities of an estimate file to the nominal robot, if any."""
     eps = context.get("transition_velocity")
     if eps is None:
         return nominal
     values = np.asarray(eps, dtype=float)
     if values.shape != (nominal.dof,) or not (values > 0.0).all():
         raise FileFormatError(
-            f"the estimate's friction_velocity needs {nominal.dof} positive numbers, got {eps}"
+            f"the transition_velocity of the estimate must be {nominal.dof} positive numbers, got "
+            f"{eps}"
         )
     return set_eps(nominal, values)
 
 
 def apply_saved_gravity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
-    """Return the nominal robot with the gravity that an estimate file holds, if any.
+    """Apply the gravity of an estimate file to the nominal robot, if any.
 
-    It decides what the base parameters are, where a log has shown that the base is tilted.
+    The base parameters depend on it, if the base is tilted.
     """
     gravity = context.get("gravity")
     if gravity is None or np.array_equal(gravity, nominal.gravity):
         return nominal
     if len(gravity) != 3 or not np.isfinite(gravity).all():
-        raise FileFormatError(f"the estimate's gravity needs 3 numbers, got {gravity}")
+        raise FileFormatError(f"the gravity of the estimate must be 3 numbers, got {gravity}")
     return replace(nominal, gravity=np.array(gravity))
 
 
@@ -241,5 +247,5 @@ def _relative(measured: Float2D, predicted: Float2D, use: Bool2D) -> Float1D:
     counts = np.maximum(use.sum(axis=0), 1)
     error = np.where(use, measured - predicted, 0.0)
     size = np.where(use, measured, 0.0)
-    found = np.sqrt((error**2).sum(axis=0) / counts)
-    return scale_by_measured(found, np.sqrt((size**2).sum(axis=0) / counts))
+    rms_error = np.sqrt((error**2).sum(axis=0) / counts)
+    return scale_by_measured(rms_error, np.sqrt((size**2).sum(axis=0) / counts))

@@ -1,4 +1,4 @@
-"""How well a model predicts torques on data it has not seen."""
+"""Scores of torque predictions on data that was not used in the fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,11 +33,11 @@ class Prediction:
     measured: Float2D
     """Measured torque, filtered like the rows of a fit, shape (N, n)."""
     predicted: Float2D
-    """Predicted torque, filtered alike, shape (N, n)."""
+    """Predicted torque with the same filter, shape (N, n)."""
     torque_rms: Float1D
     """RMS of measured minus predicted torque [N m]."""
     torque_rms_relative: Float1D
-    """That over the RMS of the measured torque."""
+    """`torque_rms` over the RMS of the measured torque."""
     model_error_relative: Float1D | None
     """RMS error of the model on the true motion over the RMS of the noise-free torque."""
 
@@ -54,7 +54,7 @@ def predict_all(
 ) -> list[Prediction]:
     """Compare the torques that several models predict with those of a log, by base parameters.
 
-    The estimates have not seen the log, of which the truth gives the model error.
+    The log was not used in the fits; its truth gives the model error.
     """
     problem = build_problem(motion, nominal, basis)
     measured = problem.unstack_rows(problem.y)
@@ -80,14 +80,14 @@ def predict_all(
 def predictions(
     beta: Float1D, log: Log, motion: Motion, nominal: Robot, basis: BaseParameters
 ) -> tuple[Prediction, Prediction]:
-    """Return what the estimate and what the nominal model predict on a log; see `predict_all`."""
+    """Predict a log by the estimate and by the nominal model; see `predict_all`."""
     before = basis.project(nominal.parameters())
     identified, old = predict_all([beta, before], log, motion, nominal, basis)
     return identified, old
 
 
 def stack_predictions(parts: Sequence[Prediction]) -> Prediction:
-    """Return predictions of several logs of one robot as one, rows one after the other."""
+    """Stack predictions of several logs of one robot, rows one after the other."""
     stacks = ("t", "measured", "predicted")
     t, measured, predicted = (
         np.concatenate([getattr(part, name) for part in parts]) for name in stacks
@@ -98,7 +98,7 @@ def stack_predictions(parts: Sequence[Prediction]) -> Prediction:
 
 
 def add_torque(prediction: Prediction, torque: Float2D) -> Prediction:
-    """Return a prediction with a torque added, rows as of the prediction, shape (N, n)."""
+    """Add a torque to a prediction, rows as of the prediction, shape (N, n)."""
     predicted = prediction.predicted + torque
     residual = rms(prediction.measured - predicted)
     return replace(
@@ -111,26 +111,26 @@ def add_torque(prediction: Prediction, torque: Float2D) -> Prediction:
 
 
 def scale_by_measured(x: Float1D, size: Float1D) -> Float1D:
-    """Return x over the size of measured torques, NaN for joints without a measured torque."""
+    """Divide x by the size of measured torques; NaN for joints without a measured torque."""
     return np.divide(x, size, out=np.full_like(x, np.nan), where=size > 0.0)
 
 
 def clean_log(log: Log) -> Log:
-    """Return the log as ideal sensors would have recorded it."""
+    """Make the log of ideal sensors."""
     if log.truth is None:
-        raise LogError("the log has no truth: it is not from a virtual experiment")
+        raise LogError("the log has no truth; use one of a virtual experiment")
     return replace(log, q=log.truth.q, tau_meas=log.truth.tau, current=None, torque_constant=None)
 
 
 def true_rows(log: Log, use: Bool1D) -> Truth:
-    """Return the true samples that a mask selects."""
+    """Select true samples by a mask."""
     if log.truth is None:
-        raise LogError("the log has no truth: it is not from a virtual experiment")
+        raise LogError("the log has no truth; use one of a virtual experiment")
     return log.truth.rows(use)
 
 
 def exact_problem(log: Log, nominal: Robot, basis: BaseParameters, first: float) -> LinearProblem:
-    """Return the problem of the exactly known motion from time `first` on, at the full rate."""
+    """Build the problem of the exact motion from time `first`, at the full rate."""
     truth = true_rows(log, log.t >= first - 0.5 * log.dt)
     state = (truth.q, truth.dq, truth.ddq)
     W = torque_regressor(nominal, *state, basis.columns).reshape(-1, basis.rank)
@@ -140,7 +140,7 @@ def exact_problem(log: Log, nominal: Robot, basis: BaseParameters, first: float)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterScore:
-    """One torque filter."""
+    """Score of a torque filter."""
 
     name: str
     torque_error: Float1D
@@ -160,14 +160,14 @@ def compare_torque_filters(
     motion: RtsSmoother,
     fitted: tuple[Motion, LinearProblem] | None = None,
 ) -> list[FilterScore]:
-    """Return the scores of no filter, five-point, Kalman literal and compensated, RTS.
+    """Score no filter, five-point, Kalman literal and compensated, RTS.
 
     All share the motion behind the regressor and the rows of the fit; only the torque differs, and
     in the compensated form the filter that torque and regressor share.
 
     The log has a truth; `true` are the true base parameters, shape (b,), `bound` is their
-    Cramér-Rao bound, shape (b, b). The smoother of the motion is tuned. Motion and problem that
-    were `fitted` serve again if it makes the same motion.
+    Cramér-Rao bound, shape (b, b). The smoother of the motion is tuned. Motion and problem of
+    `fitted` are reused if the motion is the same.
     """
     clean = clean_log(log).tau_meas
     kalman = KalmanTorque(motion=motion, rows=rows).tune(log, nominal)

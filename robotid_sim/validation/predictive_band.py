@@ -1,17 +1,17 @@
-r"""How far measured torques may be from predicted ones.
+r"""Predictive bands of torques.
 
-Below the cut-off of the rows of a fit, a torque differs from its prediction by what the model is
-wrong by, which the fit knows: of data held out, else of its own. Above it are the noise of the
-torques and that of accelerations, which depend on the motion and show in the log at hand; they say
-nothing of the model. A band of level p about the prediction has the half-width
+Below the cut-off of the rows of a fit, a torque differs from its prediction by the model error,
+which is estimated from held-out data of the fit, or else from its residuals. Above it are the noise
+of the torques and that of accelerations, which depend on the motion and are estimated from the
+predicted log. A band of level p about the prediction has the half-width
 
 .. math:: \sqrt{q_p^2 + z_p^2 (m^2 + W \Sigma W^T)}
 
 with the quantile :math:`q_p` of the size of the differences above the cut-off, the factor
 :math:`z_p` of a Gaussian, the error m of the model, RMS, and the covariance :math:`\Sigma` of its
-parameters and of the functions that it lacks, for W has their columns too. Where a motion leaves
-what the fit has seen, of speeds for example, a function may have any of the values that are likely
-for it, and the parameters any that go with them: the band is as wide as that.
+parameters and of the unmodeled functions, whose columns W contains. Where a motion leaves the range
+of the fit, for example of speeds, a function may have any likely value, and the parameters
+accordingly: the band includes this uncertainty.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -41,23 +41,23 @@ from robotid_sim.measurement.motion import Motion, remove_gate
 from robotid_sim.model.robot import Robot
 
 BAND_LEVEL = 0.9
-"""Share of the samples that a band should hold."""
+"""Nominal share of the samples in a band."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class UncertainFunction:
-    """A function of the state of one joint that a model lacks, as far as its values are open."""
+    """An unmodeled function of the state of one joint with uncertain values."""
 
     joint: str
     quantity: str
     knots: tuple[float, ...]
-    """In the unit of its quantity, beyond what the fit has seen too."""
+    """Knots in the unit of its quantity, also beyond the range of the fit."""
     mean: tuple[float, ...]
-    """What is taken off the functions of the knots."""
+    """Mean subtracted from the functions of the knots."""
 
     def columns(self, states: JointStates) -> Float2D:
-        """Return the functions of its knots along a motion of its joint, shape (N, k)."""
+        """Evaluate the functions of its knots along a motion of its joint, shape (N, k)."""
         values = QUANTITIES[self.quantity].functions(states, np.array(self.knots))
         return np.asarray(values - np.array(self.mean))
 
@@ -65,14 +65,14 @@ class UncertainFunction:
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelError:
-    """How far the torques of a fit may be off below the cut-off of its rows."""
+    """Error of the torques of a fit below the cut-off of its rows."""
 
     std: Float1D
     """RMS error of predictions of motions like that of the fit [N m], shape (n,)."""
     cov: Float2D
     """Covariance of base parameters and of values of the functions, shape (b + k, b + k)."""
     functions: tuple[UncertainFunction, ...] = ()
-    """What the model lacks, k knots in all."""
+    """Unmodeled functions, k knots in all."""
 
     def content(self) -> dict[str, Any]:
         """Return the error as JSON values."""
@@ -80,38 +80,44 @@ class ModelError:
         return {"std": self.std.tolist(), "cov": self.cov.tolist(), "functions": functions}
 
 
-def error_of(problem: LinearProblem, beta: Float1D, found: Discrepancy, std: Float1D) -> ModelError:
-    """Return the error of a model by the rows of its fit and what they show it to lack.
+def error_of(
+    problem: LinearProblem, beta: Float1D, discrepancy: Discrepancy, std: Float1D
+) -> ModelError:
+    """Estimate the error of a model by the rows of its fit and their unmodeled torque.
 
-    The rows are as the model has them, `found` has the values that are predicted, and `std` is the
-    RMS error of predictions of motions like that of the fit [N m]. The error is that of predictions
-    below the cut-off of the rows. What is not predicted of the functions counts by its square, and
-    with it what the parameters would be beside it.
+    The rows are those of the model, `discrepancy` has the predicted values, and `std` is the RMS
+    error of predictions of motions like that of the fit [N m]. The error is that of predictions
+    below the cut-off of the rows. Unpredicted functions count by their square, with the
+    corresponding changes of the parameters.
     """
-    # The covariance of parameters beside the functions that the fit allows for; what it leaves out
-    # is an error of its parameters.
-    left_out = found.left_out.columns if found.left_out is not None else None
-    known = [part for part in (left_out, problem.random) if part is not None and part.size]
-    rows = replace(weigh_discrepancy(problem, found), random=np.hstack(known) if known else None)
+    # The covariance of parameters given the functions of the fit; ignored functions are errors of
+    # the parameters.
+    left_out = discrepancy.left_out.columns if discrepancy.left_out is not None else None
+    effects = [part for part in (left_out, problem.random) if part is not None and part.size]
+    rows = replace(
+        weigh_discrepancy(problem, discrepancy), random=np.hstack(effects) if effects else None
+    )
     cov = WeightedLeastSquares().fit(rows, np.random.default_rng(0)).cov
-    found = found.whole
-    b, sizes = problem.basis.rank, [len(function.knots) for function in found.functions]
-    mean, root = _joint_posterior(problem, beta, cov, found, sum(sizes))
+    discrepancy = discrepancy.whole
+    b, sizes = problem.basis.rank, [len(function.knots) for function in discrepancy.functions]
+    mean, root = _joint_posterior(problem, beta, cov, discrepancy, sum(sizes))
     parts = np.split(np.column_stack([root, mean]), np.cumsum([b, *sizes])[:-1])
     roots: list[Float2D] = [parts[0]]
     ends: list[Float2D] = [np.zeros((b, 0))]
     functions = []
-    for lack, function, part in zip(found.unmodeled, found.functions, parts[1:], strict=True):
-        for symbol, value in zip(FRICTION_SYMBOLS, lack.friction, strict=True):
-            name = f"{symbol}{problem.joint_names.index(lack.joint) + 1}"
+    for unmodeled, function, part in zip(
+        discrepancy.unmodeled, discrepancy.functions, parts[1:], strict=True
+    ):
+        for symbol, value in zip(FRICTION_SYMBOLS, unmodeled.friction, strict=True):
+            name = f"{symbol}{problem.joint_names.index(unmodeled.joint) + 1}"
             if name in problem.basis.names:
                 roots[0][problem.basis.names.index(name), -1] += value
-        if QUANTITIES[lack.quantity].stays:
+        if QUANTITIES[unmodeled.quantity].lasting:
             of_values = function.root @ part
-            uncertain, beyond = _extend_ends(lack, function, of_values[:, -1])
-            of_knots, seen = np.zeros((len(beyond), part.shape[1])), ~beyond.any(axis=1)
-            of_knots[seen] = of_values
-            of_knots[seen, -1] -= lack.values or 0.0
+            uncertain, beyond = _extend_ends(unmodeled, function, of_values[:, -1])
+            of_knots, is_inside = np.zeros((len(beyond), part.shape[1])), ~beyond.any(axis=1)
+            of_knots[is_inside] = of_values
+            of_knots[is_inside, -1] -= unmodeled.values or 0.0
             roots.append(of_knots)
             ends.append(beyond)
             functions.append(uncertain)
@@ -120,17 +126,17 @@ def error_of(problem: LinearProblem, beta: Float1D, found: Discrepancy, std: Flo
 
 
 def _joint_posterior(
-    problem: LinearProblem, beta: Float1D, cov: Float2D | None, found: Discrepancy, count: int
+    problem: LinearProblem, beta: Float1D, cov: Float2D | None, discrepancy: Discrepancy, count: int
 ) -> tuple[Float1D, Float2D]:
-    """Return mean and root of the covariance of errors of parameters and of the last effects.
+    """Compute mean and root of the covariance of errors of parameters and of the last effects.
 
-    The parameters have the covariance `cov`, else that of white noise; the effects are what the
-    rows say of them with the parameters given.
+    The parameters have the covariance `cov`, or that of white noise; the effects are estimated
+    given the parameters.
     """
-    b, columns = problem.basis.rank, found.columns[:, found.columns.shape[1] - count :]
+    b, columns = problem.basis.rank, discrepancy.columns[:, discrepancy.columns.shape[1] - count :]
     residual = problem.y - problem.W @ beta
     rows = problem.unstack_rows(np.column_stack([problem.W, columns, residual]))
-    rows = (rows / found.noise_std[:, None]).reshape(-1, b + count + 1)
+    rows = (rows / discrepancy.noise_std[:, None]).reshape(-1, b + count + 1)
     R = triangular_factor(np.vstack([rows, np.eye(b + count + 1)[b:-1]]))
     mean = np.linalg.solve(R[:-1, :-1], R[:-1, -1])
     if cov is None:
@@ -145,36 +151,36 @@ def _joint_posterior(
 
 
 def _extend_ends(
-    lack: UnmodeledFunction, function: RandomFunction, values: Float1D
+    unmodeled: UnmodeledFunction, function: RandomFunction, values: Float1D
 ) -> tuple[UncertainFunction, Float2D]:
-    """Return a function with knots beyond those that a fit has seen, and its deviation there.
+    """Extend a function by knots beyond the range of the fit, with its deviation there.
 
-    Beyond, the last value is predicted. A step further any of those that it has is as likely, and
-    as far again as the fit has seen it may have changed as much again. The deviation, shape (k, 2),
-    of one standard deviation below and of one above, is zero at the knots that the fit has seen.
+    Beyond, the last value is predicted. One step further any value of the function is as likely,
+    and at twice the range it may have changed twice as much. The deviation, shape (k, 2), of one
+    standard deviation below and of one above, is zero at the knots of the fit.
     """
-    quantity, knots, count = QUANTITIES[lack.quantity], function.knots, len(function.knots)
+    quantity, knots, count = QUANTITIES[unmodeled.quantity], function.knots, len(function.knots)
     below, above = np.array(quantity.open_ends) & (count > 1)
     used = np.array([below, below, *np.ones(count, dtype=bool), above, above])
     steps, span = knots[[0, -1]] - knots[[min(1, count - 1), max(-2, -count)]], np.ptp(knots)
     low, high = knots[[0, -1]] + steps
     each = float((function.root[0] ** 2).sum()) / (1.0 + quantity.level)
-    near = each + (values[[0, -1]] - values.mean()) ** 2
-    far = near + (values[-1] - values[0]) ** 2
+    near_variance = each + (values[[0, -1]] - values.mean()) ** 2
+    far_variance = near_variance + (values[-1] - values[0]) ** 2
     std = np.zeros((count + 4, 2))
-    std[[1, -2], [0, 1]], std[[0, -1], [0, 1]] = np.sqrt(near), np.sqrt(far)
+    std[[1, -2], [0, 1]], std[[0, -1], [0, 1]] = np.sqrt(near_variance), np.sqrt(far_variance)
     knots = np.array([low - span, low, *knots, high, high + span])[used]
     mean = np.pad(function.mean, 2)[used]
-    known = (lack.joint, lack.quantity, tuple(knots.tolist()), tuple(mean.tolist()))
-    return UncertainFunction(*known), std[used]
+    fields = (unmodeled.joint, unmodeled.quantity, tuple(knots.tolist()), tuple(mean.tolist()))
+    return UncertainFunction(*fields), std[used]
 
 
 def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Float2D) -> Float2D:
-    """Return half the width of the band about every predicted torque [N m], shape (N, n).
+    """Compute the half width of the band about every predicted torque [N m], shape (N, n).
 
-    It holds a share `BAND_LEVEL` of the samples. The residual, measured minus predicted, is of the
-    samples that the motion's row filter uses; the RMS error of the model is that below the cut-off
-    of the rows, and the spread the standard deviation of the prediction by its parameters.
+    It contains a share `BAND_LEVEL` of the samples. The residual, measured minus predicted, is of
+    the samples of the motion's row filter; the RMS model error is that below the cut-off of the
+    rows, and the spread the standard deviation of the prediction by its parameters.
     """
     row_filter = motion.row_filter
     assert row_filter is not None
@@ -186,7 +192,7 @@ def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Fl
 
 
 def spread_of(error: ModelError, motion: Motion, robot: Robot, basis: BaseParameters) -> Float2D:
-    """Return the standard deviation [N m] of predictions by parameters and functions, (N, n).
+    """Compute the standard deviation [N m] of predictions by parameters and functions, (N, n).
 
     The functions depend on the torques of the robot.
     """
@@ -200,7 +206,7 @@ def spread_of(error: ModelError, motion: Motion, robot: Robot, basis: BaseParame
     spread = []
     for part in regressor_parts(robot, motion.q, motion.dq, motion.ddq, basis.columns):
         rows = part @ root[: basis.rank]
-        for own, j, (low, high) in zip(columns, joints, pairwise(ends), strict=True):
-            rows[:, j] += next(own) @ root[low:high]
+        for blocks, j, (low, high) in zip(columns, joints, pairwise(ends), strict=True):
+            rows[:, j] += next(blocks) @ root[low:high]
         spread.append(np.linalg.norm(rows, axis=2))
     return np.concatenate(spread)

@@ -178,7 +178,7 @@ def test_an_interrupted_search_is_no_result(tmp_path, number) -> None:
 def test_bad_trials_are_named(tmp_path) -> None:
     with pytest.raises(OptionError, match="two trials are named 't1'"):
         run_trials(trials(tmp_path, [1, 1]), tmp_path)
-    with pytest.raises(OptionError, match="invalid name .* of a trial"):
+    with pytest.raises(OptionError, match=r"invalid name .* of a trial"):
         Trial("../t", "a:b")
     with pytest.raises(UnknownNameError, match="trial 't': no function"):
         run_trials([Trial("t", "robotid_sim.nowhere:f")], tmp_path)

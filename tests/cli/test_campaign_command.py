@@ -122,8 +122,8 @@ def test_a_campaign_is_read_when_its_robot_is_gone(robotid, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("UPDATE about SET value = 'xx' WHERE name = 'plan'", "its note 'plan' is no table"),
-        ("UPDATE about SET value = '[1]' WHERE name = 'plan'", "its note 'plan' is no table"),
+        ("UPDATE about SET value = 'xx' WHERE name = 'plan'", "its note 'plan' is not a table"),
+        ("UPDATE about SET value = '[1]' WHERE name = 'plan'", "its note 'plan' is not a table"),
         ("UPDATE about SET value = 'x' WHERE name = 'robot files'", "its note 'robot files'"),
         ("UPDATE trial SET factors = 'xx'", "'factors' of trial"),
         ("UPDATE trial SET factors = NULL", "'factors' of trial"),

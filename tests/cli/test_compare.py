@@ -90,7 +90,7 @@ def test_doubts_and_gaps_of_the_files_are_said(robotid, files, tmp_path) -> None
     assert "d.json: the rows are few" in text
     assert "10 degrees of freedom are assumed" in text
     eps = edited(tmp_path / "eps.json", files[1], transition_velocity=[0.1, 0.1])
-    assert "other friction velocities" in robotid("compare", files[0], eps).text
+    assert "different transition velocities" in robotid("compare", files[0], eps).text
     gain = edited(tmp_path / "gain.json", files[1], drive_gain_std=0.02)
     content = robotid("compare", files[0], gain, "--json").content
     assert content["pairs"][0]["p_value"] is None
@@ -108,7 +108,9 @@ def test_other_base_parameters_and_copies_are_refused(robotid, files, tmp_path) 
     arm = with_estimates(tmp_path / "x.json", files[1], joint_names=["a", "b"])
     refused(robotid, files[0], arm, "is of another robot than")
     refused(robotid, files[0], edited(tmp_path / "n.json", files[1], groupings=[]), "other base")
-    refused(robotid, files[0], edited(tmp_path / "c.json", files[1], chosen="x"), "was chosen")
+    refused(
+        robotid, files[0], edited(tmp_path / "c.json", files[1], chosen="x"), "no chosen estimate"
+    )
     bad = edited(tmp_path / "b.json", files[1], cov_dof=["many"])
     refused(robotid, files[0], bad, "'cov_dof' and 'cov_blocks' are numbers")
     copied = edited(tmp_path / "copy.json", files[0])
@@ -279,7 +281,7 @@ def test_an_estimate_of_another_robot_is_one_line(one_line):
     ("values", "words"),
     [
         ({"success": False, "message": "no motion"}, "no motion"),
-        ({"estimator": "other"}, "was chosen"),
+        ({"estimator": "other"}, "no chosen estimate"),
         ({"phi": [1.0, 2.0]}, "'phi'"),
         ({"phi": [-1.0] * 28}, ""),
     ],

@@ -44,7 +44,7 @@ def test_log_of_another_robot_is_refused(refused, short, tmp_path, command) -> N
         "view": ("--log", short.log, "--record", tmp_path / "a.png"),
     }
     said = refused(command, "irb140", *words[command])
-    assert "another robot" in said
+    assert "a different robot" in said
     assert "elbow" in said
     assert not list(tmp_path.iterdir())
 
@@ -198,9 +198,9 @@ BROKEN = {
     "friction": (changed("dynamics", friction="-1"), "Fc = -1 is negative"),
     "much damping": (changed("dynamics", damping="1e12"), "is it in another unit?"),
     "equal": (changed("limit", lower="0", upper="0"), "lower limit 0 is not below upper limit 0"),
-    "180": (changed("limit", lower="-180", upper="180"), "a range of 360 rad is no arm's; if"),
+    "180": (changed("limit", lower="-180", upper="180"), "a range of 360 rad is implausible; if"),
     "90": (changed("limit", lower="-90", upper="90"), "degrees, convert them; else state them"),
-    "180/s": (changed("limit", velocity="180"), "a velocity limit of 180 rad/s is no arm's"),
+    "180/s": (changed("limit", velocity="180"), "a velocity limit of 180 rad/s is implausible"),
     "weak": (changed("limit", effort="1e-9"), "correct its effort limit or the masses"),
     "effort": (changed("limit", effort="-5"), "negative effort limit"),
     "mass": (changed("mass", value="1e12"), "mass value='1e12' is more than 100000 kg"),
@@ -240,10 +240,10 @@ def test_what_a_study_refuses_the_check_does_and_names_it(robotid, tmp_path, nam
             "position range of 2e+06 taken for none, +-3.14 assumed",
         ),
         *(
-            (doubled(tag), f"second ones are left out: <{tag}> of ")
+            (doubled(tag), f"second ones are omitted: <{tag}> of ")
             for tag in ("inertial", "mass", "inertia", "limit", "dynamics", "axis")
         ),
-        (shaped('<box size="0 0 0"/>'), "shapes without a volume are left out: lower"),
+        (shaped('<box size="0 0 0"/>'), "shapes without a volume are omitted: lower"),
         pytest.param(
             TEXT.replace("<inertia ", "<other "),
             "missing <inertia> taken as zero: upper, lower",

@@ -147,7 +147,7 @@ def test_times_that_are_texts_are_named(refused, recorded, tmp_path) -> None:
     path = edited(recorded, tmp_path / "iso.csv", lambda row: [f"10:00:{row[0]}", *row[1:]])
     said = refused("import", path, "--robot", ARM, "-o", tmp_path / "log.h5")
     assert "no column is the time" in said
-    assert "columns of text are left out: time" in said
+    assert "columns of text are omitted: time" in said
 
 
 URDF, LOG = urdf_path("ur10"), DATA / "ur10" / "ur10.csv.gz"

@@ -58,7 +58,7 @@ def interrupted(folder, words, delay: float, number: int = signal.SIGINT):
 
 
 def running(group: int) -> list[str]:
-    """Return the states of the processes of a group, but for those that ended and wait for init."""
+    """Return the states of the processes of a group, except those that ended and wait for init."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(FileNotFoundError, ProcessLookupError):
@@ -73,11 +73,11 @@ def test_an_interrupt_is_said_while_the_engine_is_loaded_too() -> None:
     code = """
 import os, signal
 from robotid_sim.signals import end_at_signals
-from robotid_sim.engine.client import captured_output
+from robotid_sim.engine.client import capture_output
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 end_at_signals()
-with captured_output():
+with capture_output():
     os.kill(os.getpid(), signal.SIGINT)
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -312,7 +312,7 @@ def test_a_command_killed_at_any_moment_leaves_no_process_and_no_mixture(work, n
         code = process.wait(30.0)
         if number == signal.SIGTERM and not ended:
             assert time.monotonic() - sent < 2.5  # half a second for a busy machine
-            assert code in (128 + number, -number)  # the latter before the first line of ours
+            assert code in (128 + number, -number)  # the latter before the first line of robotid
             said = (work / "err").read_text()
             assert code < 0 or "robotid: interrupted" in said
             assert "Traceback" not in said

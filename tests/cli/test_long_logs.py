@@ -190,7 +190,7 @@ def test_copy_of_a_csv_has_the_bits_of_the_csv(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("row", "text", "message"),
     [
-        (2500, "x", "row 2500, column 'q.joint_1': 'x' is no number"),
+        (2500, "x", "row 2500, column 'q.joint_1': 'x' is not a number"),
         (2500, "nan", "q is not finite"),
         (2500, "1,2", "sample 2500 has 6 values instead of 5"),
     ],
@@ -222,7 +222,7 @@ def test_faults_of_a_long_hdf5_are_named(tmp_path, short_parts):
     save_log(replace(made(60_000), period=None), path)
     with h5py.File(path, "r+") as file:
         file["tau_meas"][:, 0] = 1.0
-    with pytest.raises(LogError, match="torque of joint_1 is the same in all samples"):
+    with pytest.raises(LogError, match="torque of joint_1 is constant"):
         LongLog.open(path, "log", arm())
 
 

@@ -116,7 +116,7 @@ BAD = {
         ("first:3%", "unknown hold-out 'first:3%'; give last:30%, blocks:4 or a log"),
         ("last:95%", "hold out at most 90 % of a log"),
         ("blocks:1", "2 to 20 blocks"),
-        ("2r.urdf", "2r.urdf: its lines are no table"),
+        ("2r.urdf", "2r.urdf: its lines are not a table"),
     ],
     "draws": [
         ("0 drawn", "draws are counted from 1, got 0"),
@@ -126,7 +126,7 @@ BAD = {
     ],
     "write_map": [FOLDERLESS, A_FOLDER],
     "profile": [("ur", "unknown profile 'ur'")],
-    "topic": [("/joint_states", "--topic /joint_states: l.h5 is no ROS bag")],
+    "topic": [("/joint_states", "--topic /joint_states: l.h5 is not a ROS bag")],
     "segment": [("0", "--segment"), ("9", "there is no segment 9; there are 1: ")],
     "joint": [("elbo", "unknown joint 'elbo' (did you mean 'elbow'?)")],
     "show": [("pnel", "unknown layer 'pnel' (did you mean 'panel'?)")],

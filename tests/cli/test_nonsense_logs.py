@@ -41,7 +41,7 @@ def identify(robotid, tmp_path):
 def test_torques_that_were_not_recorded_are_refused_by_joint(identify, log, tmp_path) -> None:
     done = identify(replace(log, tau_meas=log.tau_meas * [1.0, 0.0] + [0.0, 3.0]))
     assert done.code == 2
-    assert "the measured torque of elbow is the same in all samples" in done.err
+    assert "the measured torque of elbow is constant, although it moves" in done.err
     assert done.err.count("\n") == 1
     assert not (tmp_path / "e.json").exists()
 
@@ -78,7 +78,7 @@ CHANGES = {
     "sign": (scaled([1.0, -1.0]), "elbow: the measured torque has the wrong sign"),
     "N mm": (scaled(1e3), "all measured torques are in N mm; multiply their columns by 0.001"),
     "kN m": (scaled(1e-3), "all measured torques are in kN m; multiply their columns by 1000"),
-    "A": (scaled([0.06, 0.2]), "currents [A], or of another unit"),
+    "A": (scaled([0.06, 0.2]), "current [A], or a different unit"),
     "degrees": (lambda log: {"q": np.degrees(log.q)}, "are in degrees; multiply them by 0.0174533"),
     "of motors": (
         lambda log: {"q": 1e4 * log.q},
@@ -87,7 +87,7 @@ CHANGES = {
     "turns": (lambda log: {"q": log.q / (2 * np.pi)}, "are in turns; multiply them by 6.28319"),
     "radians of radians": (
         lambda log: {"q": np.radians(log.q)},
-        "the positions are radians that were taken for degrees; multiply them by 57.2958",
+        "the positions are radians that were converted as degrees; multiply them by 57.2958",
     ),
     "swapped": (lambda log: {"q": log.q[:, ::-1]}, "of the two joints are swapped; swap their"),
     "clipped": (clipped, "elbow: the measured torque is clipped at its extreme value in"),
@@ -102,7 +102,7 @@ def test_a_log_that_cannot_be_is_refused_with_number_and_remedy(
     done = identify(replace(log, **change(log)))
     assert (done.code, done.out) == (2, "")
     assert words in done.err
-    assert "give --force to go on" in done.err
+    assert "use it unchanged with --force" in done.err
     assert done.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["log.csv"]
 

@@ -180,7 +180,7 @@ def test_a_joint_that_the_estimate_does_not_explain_is_named(robotid, short, tmp
     words = ("--config", short.config, "--force")
     done = robotid("predict", ARM, short.estimate, tmp_path / "turned.h5", *words)
     assert done.code == 1
-    assert "elbow: the estimate explains 0 % of its torque's variance" in done.text
+    assert "elbow: the estimate explains 0 % of the torque variance" in done.text
     assert "shoulder: the estimate" not in done.out
 
 
@@ -196,7 +196,7 @@ def test_it_says_where_the_nominal_model_is_better(robotid, short, tmp_path):
     def twice(estimate):
         return {"beta": [2.0 * value for value in estimate["beta"]], "phi": None}
 
-    told = "better than the estimate: does this log have another load"
+    told = "better than the estimate. Check whether payload"
     path = with_estimates(short, tmp_path / "twice.json", twice)
     done = robotid("predict", ARM, path, short.unseen, "--config", short.config)
     assert told in done.text
@@ -215,7 +215,7 @@ FUNCTION = {"joint": "elbow", "quantity": "speed", "knots": ["0.1", "0.2"], "mea
         ({"torque_measured": [False, False]}, "names no joint with a torque"),
         ({"terms": [{"kind": "spring", "joint": "elbow", "values": [[1, 2], [3, 4]]}]}, "terms"),
         ({"terms": 3}, "'terms' are not those of `identify`"),
-        ({"unmodeled_torque": None}, "'lacks' are not those of `identify`"),
+        ({"unmodeled_torque": None}, "'unmodeled_torque' are not those of `identify`"),
         (
             {"unmodeled_torque": [offset({"knots": [0.1], "values": [0.2], "torque": "a"})]},
             "torque",
@@ -231,7 +231,7 @@ FUNCTION = {"joint": "elbow", "quantity": "speed", "knots": ["0.1", "0.2"], "mea
         *(
             (
                 {"unmodeled_torque": [offset(lack)]},
-                "the estimate's 'lacks' are not those of `identify`",
+                "the estimate's 'unmodeled_torque' are not those of `identify`",
             )
             for lack in (
                 {"joint": "knee"},
@@ -243,7 +243,10 @@ FUNCTION = {"joint": "elbow", "quantity": "speed", "knots": ["0.1", "0.2"], "mea
             )
         ),
         *(
-            ({"transition_velocity": eps}, "friction_velocity needs 2 positive numbers")
+            (
+                {"transition_velocity": eps},
+                "transition_velocity of the estimate must be 2 positive numbers",
+            )
             for eps in ([0.03], [0.03, 0.0], [0.03, -1.0])
         ),
         ({"torque_measured": [True] * 3}, "of another robot than '2r': of 3 joints, not 2"),
@@ -284,9 +287,9 @@ def with_cov(corner):
     ("change", "said"),
     [
         (lambda _: {"success": False, "message": "no motion"}, "the chosen fit failed: no motion"),
-        (with_cov([[1.0, 2.0], [2.0, 1.0]]), "'cov' is no covariance"),
-        (with_cov([[1.0, 0.5], [0.0, 1.0]]), "'cov' is no covariance"),
-        (with_cov([[-1.0, 0.0], [0.0, 1.0]]), "'cov' is no covariance"),
+        (with_cov([[1.0, 2.0], [2.0, 1.0]]), "'cov' is not a covariance"),
+        (with_cov([[1.0, 0.5], [0.0, 1.0]]), "'cov' is not a covariance"),
+        (with_cov([[-1.0, 0.0], [0.0, 1.0]]), "'cov' is not a covariance"),
     ],
 )
 def test_estimates_that_predict_nothing_are_one_line(refused, short, tmp_path, change, said):

@@ -200,7 +200,7 @@ def test_files_of_another_robot_are_refused(robotid, tmp_path, result) -> None:
     other = urdf_path("rp")
     words = ("--record", tmp_path / "a.png", *SMALL)
     done = robotid("view", other, "--result", result, *words)
-    assert (done.code, "another robot" in done.err) == (2, True)
+    assert (done.code, "a different robot" in done.err) == (2, True)
 
 
 def test_help_names_every_choice(robotid) -> None:

@@ -35,7 +35,7 @@ def test_it_drops_some_and_keeps_the_rest(problem, essential):
     assert 0 < len(essential.dropped) < len(names)
     assert set(essential.dropped) | set(essential.estimate.names) == set(names)
     assert essential.estimate.names == tuple(names[k] for k in essential.essential)
-    assert essential.spread[1] < essential.spread[0]
+    assert essential.std_ratio[1] < essential.std_ratio[0]
     assert essential.p_value >= 0.05
 
 

@@ -15,16 +15,16 @@ from robotid_sim.diagnostics.cause import Cause
 from robotid_sim.diagnostics.contradictions import contradictions
 from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.diagnostics.evidence import Correction, Evidence
-from robotid_sim.diagnostics.nominal_prior import Plausibility
+from robotid_sim.diagnostics.nominal_prior import MarginalLikelihood
 from robotid_sim.diagnostics.recording_causes import (
-    coarse_positions,
+    estimate_noise,
     find_clipped_torques,
+    find_frozen_positions,
     find_recording_causes,
-    frozen_positions,
+    list_coarse_positions,
     replace_by_backlash,
-    sample_noise,
 )
-from robotid_sim.diagnostics.search import search, select_candidate
+from robotid_sim.diagnostics.search import search_causes, select_candidate
 from robotid_sim.diagnostics.torque_causes import torque_causes
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
@@ -118,7 +118,7 @@ def test_a_delay_of_all_joints_is_named_without_one(cell):
 @pytest.mark.parametrize(("joint", "factor"), [(0, 0.982), (1, 0.982), (2, 1.018)])
 def test_what_is_not_worth_a_word_explains_what_others_would_be_taken_for(cell, joint, factor):
     scale = np.where(np.arange(cell.log.dof) == joint, factor, 1.0)
-    causes, evidence = search(evidence_of(cell, torque_scale=scale))
+    causes, evidence = search_causes(evidence_of(cell, torque_scale=scale))
     assert causes == []
     if joint > 0:  # gravity does not load the first joint: few blocks show its scale
         corrected = evidence.correction.torque[joint, joint]
@@ -127,9 +127,9 @@ def test_what_is_not_worth_a_word_explains_what_others_would_be_taken_for(cell, 
 
 def test_a_tie_is_the_likelier_ones_and_the_nominal_model_tells_torque_constants_apart(small_cell):
     evidence = evidence_of(small_cell, torque_scale=(0.9, 1.0))
-    fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
+    fit = evidence.sum_by_block().fit(np.arange(evidence.width))
     scales = [c for c in torque_causes(evidence, fit) if c.kind == "torque-scale"]
-    coupling = replace(scales[0], kind="coupled-joints", partner=1, corrected=None)
+    coupling = replace(scales[0], kind="coupled-joints", partner=1, correct=None)
     values = (np.array([-0.1]), np.array([0.1]))
     gains = np.full(8, 20.0)
     none = (np.ones(2), np.ones(2))
@@ -209,7 +209,7 @@ def test_a_tilted_base_is_named_with_its_gravity(cell):
 def test_a_load_that_the_nominal_model_lacks_is_named(cell):
     loaded = cell.plant.with_payload(4.0, (0.0, 0.05, 0.1))
     log = cell.of(joint_torque(loaded, *cell.state))
-    assert named(cell, log) == {("load", cell.log.joint_names[-1:])}
+    assert named(cell, log) == {("unmodeled-payload", cell.log.joint_names[-1:])}
     assert named(cell, log) != named(replace(cell, nominal=loaded), log)
 
 
@@ -227,7 +227,7 @@ def test_a_joint_that_stands_still_is_unexcited(small_cell):
     q[:, 1], dq[:, 1], ddq[:, 1] = 0.4, 0.0, 0.0
     still = replace(small_cell, state=(q, dq, ddq))
     log = still.of(joint_torque(still.plant, q, dq, ddq))
-    assert ("unexcited", small_cell.log.joint_names[1:]) in named(small_cell, log)
+    assert ("not-excited", small_cell.log.joint_names[1:]) in named(small_cell, log)
 
 
 def test_same_log_same_words_and_the_truth_does_not_matter(small_cell):
@@ -241,10 +241,10 @@ def test_same_log_same_words_and_the_truth_does_not_matter(small_cell):
 
 def test_a_scale_that_no_other_joint_shows_is_said_to_be_unseen(cell, small_cell):
     """The wrist of an arm carries next to nothing of what other joints carry."""
-    (sentence,) = diagnose(cell.log, cell.nominal, cell.basis).unseen
+    (sentence,) = diagnose(cell.log, cell.nominal, cell.basis).not_detectable
     assert cell.log.joint_names[-1] in sentence
     assert small_cell.log.joint_names[0] not in "".join(
-        diagnose(small_cell.log, small_cell.nominal, small_cell.basis).unseen
+        diagnose(small_cell.log, small_cell.nominal, small_cell.basis).not_detectable
     )
 
 
@@ -273,8 +273,8 @@ def test_a_joint_without_torque_says_nothing_of_the_scale_of_another(small_cell,
         basis = base_parameters(small_cell.nominal, measured=log.torque_measured)
         motion = RtsSmoother()(log, small_cell.nominal)
         evidence = Evidence.from_motion(motion, small_cell.nominal, basis)
-        rough = evidence.add_friction().rough()
-        plausibility = Plausibility.from_evidence(rough)
+        rough = evidence.add_friction().skip_low_pass()
+        plausibility = MarginalLikelihood.from_evidence(rough)
         scaled = replace(Correction.none(2), torque=np.diag([factor, 1.0]))
         gains.append(plausibility(rough.apply_correction(scaled)) - plausibility(rough))
     assert max(gains) < 0.0
@@ -410,7 +410,7 @@ def kinds(log):
 def test_a_sound_log_shows_nothing(cell, small_cell):
     for one in (cell, small_cell):
         assert kinds(one.log) == set()
-        assert not find_recording_causes(one.log, find_faults(one.log)).bad.any()
+        assert not find_recording_causes(one.log, find_faults(one.log)).untrusted.any()
 
 
 @pytest.mark.parametrize("share", [0.01, 0.2])
@@ -449,13 +449,13 @@ def test_a_frozen_encoder_is_told_from_a_joint_at_rest(cell):
     speed = np.abs(cell.state[1][:, 2])
     begin = int(speed[:-200].argmax()) - 25
     q[begin : begin + 50, 2] = q[begin, 2]
-    frozen = frozen_positions(q)
+    frozen = find_frozen_positions(q)
     assert frozen[begin : begin + 50, 2].all()
     assert frozen.sum() <= 51
     assert ("encoder-frozen", cell.log.joint_names[2:3]) in kinds(cell.changed(q=q))
     resting = np.array(cell.log.q)
     resting[-50:, 2] = resting[-50, 2]
-    assert not frozen_positions(resting).any()
+    assert not find_frozen_positions(resting).any()
 
 
 @pytest.mark.parametrize("channel", ["q", "tau_meas"])
@@ -480,7 +480,7 @@ def test_sample_noise_is_that_of_white_noise():
     rng = np.random.default_rng(0)
     t = np.linspace(0.0, 20.0, 20_000)[:, None]
     x = np.sin(t) + [1e-3, 2e-2] * rng.standard_normal((t.size, 2))
-    np.testing.assert_allclose(sample_noise(x), [1e-3, 2e-2], rtol=0.03)  # 20,000 samples: 1 %
+    np.testing.assert_allclose(estimate_noise(x), [1e-3, 2e-2], rtol=0.03)  # 20,000 samples: 1 %
 
 
 @pytest.mark.parametrize(("step", "named"), [(0.0, ()), (5e-4, ()), (5e-3, ("slow",))])
@@ -492,7 +492,7 @@ def test_a_position_is_too_coarse_for_a_slow_motion(irb140, step, named):
     names, units = ("slow", "fast", "still"), ("rad", "rad", "rad")
     log = Log(t, q, np.ones_like(q), joint_names=names, joint_units=units)
     smoother = RtsSmoother(corners=(8.0, 8.0, 8.0))
-    found = coarse_positions(log, smoother(log, irb140).ddq, smoother.corners)
+    found = list_coarse_positions(log, smoother(log, irb140).ddq, smoother.corners)
     assert tuple(joint for cause in found for joint in cause.joints) == named
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.diagnostics.directions import worst_direction
-from robotid_sim.diagnostics.residuals import cross_validate, folds, residual_whiteness
+from robotid_sim.diagnostics.directions import weakest_direction
+from robotid_sim.diagnostics.residuals import assign_periods, cross_validate, residual_whiteness
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.estimation.block_sandwich import effective_rows
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
@@ -42,7 +42,7 @@ class TestWhiteness:
     def test_colored_residuals_do_not(self, data):
         problem = data.problem(colored(data, 0.5, 0))
         found = residual_whiteness(problem, fit(problem))
-        assert not found.white.any()
+        assert not found.is_white.any()
         assert found.first == pytest.approx(0.5, abs=0.06)
         assert "colored" in found.sentences()[0]
 
@@ -95,15 +95,15 @@ class TestCrossValidation:
         noise[1000:] += 0.2 * data.state[1]  # more viscous friction in the third period
         found = cross_validate(repeated(data, 3, noise), 10.0)
         assert found.ratio.max() > 1.5
-        assert "does not carry over" in found.sentences()[1]
+        assert "does not generalize" in found.sentences()[1]
 
     def test_a_short_last_period_belongs_to_the_one_before(self, exact, arm):
         data = exact(arm, 50.0)
         whole = repeated(data, 3, 0.0)
         short = replace(whole, W=whole.W[:2600], y=whole.y[:2600])  # 1300 of 1500 samples
-        assert np.bincount(folds(short, 10.0)).tolist() == [500, 500, 300]
+        assert np.bincount(assign_periods(short, 10.0)).tolist() == [500, 500, 300]
         short = replace(whole, W=whole.W[:2300], y=whole.y[:2300])
-        assert np.bincount(folds(short, 10.0)).tolist() == [500, 650]
+        assert np.bincount(assign_periods(short, 10.0)).tolist() == [500, 650]
 
     def test_one_period_is_too_few(self, exact, arm):
         with pytest.raises(LogError, match="record more periods"):
@@ -114,7 +114,7 @@ class TestWorstDirection:
     def test_it_is_the_combination_that_hardly_moves_the_torque(self, data):
         problem = data.problem(data.white(np.random.default_rng(0)))
         estimate = fit(problem)
-        found = worst_direction(problem, estimate)
+        found = weakest_direction(problem, estimate)
         X = problem.unstack_rows(problem.W) / estimate.noise_std[:, None]
         X = X.reshape(len(problem.y), -1)
         X /= np.linalg.norm(X, axis=0)
@@ -129,7 +129,7 @@ class TestWorstDirection:
         W[:, other] = W[:, one] * (1.0 + 1e-3 * np.sin(np.arange(len(W))))
         y = (data.tau + data.white(np.random.default_rng(0))).ravel()
         problem = LinearProblem(W, y, data.basis, data.robot.joint_names, data.dt)
-        found = worst_direction(problem, fit(problem))
-        assert {name for name, _ in found.leading_parameters} == {names[one], names[other]}
+        found = weakest_direction(problem, fit(problem))
+        assert {name for name, _ in found.main_parameters} == {names[one], names[other]}
         assert found.ratio > 500.0
         assert any("Fv1" in text for text in found.sentences())

@@ -43,7 +43,7 @@ def test_external_torques_are_named(cell) -> None:
     rng = np.random.default_rng(0)
     push = 0.02 * np.abs(cell.log.tau_meas).max(axis=0) * rng.standard_normal(cell.log.q.shape)
     cause = only(cell.changed(tau_meas=push), cell)
-    assert cause.finding == "the torques hold neither gravity nor inertia"
+    assert cause.finding == "the torques contain neither gravity nor inertia"
 
 
 def test_magnitudes_of_one_joint_are_named(cell) -> None:

@@ -85,8 +85,8 @@ def test_rounded_right_angles_give_no_parameter_that_no_signal_shows(name, tmp_p
     exact.write_text(right, "utf-8")
     wanted = base_parameters(Robot.from_urdf(exact))
     assert (rounded.rank, wanted.rank) == (rank, rank)
-    assert rounded.faint
-    assert not wanted.faint
+    assert rounded.negligible
+    assert not wanted.negligible
     joint = rounded.B[rounded.inertial_rank :, : 10 * robot.dof]
     assert not joint.any()  # no friction parameter holds a part of a dropped inertial one
     W = fresh_regressor(robot, rounded.considered)
@@ -144,7 +144,7 @@ def test_plant_and_nominal_have_the_same_base(robot: Robot) -> None:
 
 def test_three_classes_partition_the_considered_parameters(named) -> None:
     _, _, base = named
-    classes = (base.identifiable_alone, base.no_effect, base.combined_symbols)
+    classes = (base.identifiable_alone, base.not_identifiable, base.in_combination)
     together = [symbol for group in classes for symbol in group]
     assert sorted(together) == sorted(base.symbols[c] for c in base.considered)
     assert len(together) == len(set(together))
@@ -162,7 +162,7 @@ def test_identifiable_alone_is_what_the_row_space_says(named) -> None:
     alone = {s for s, f in zip(symbols, free, strict=True) if f < 1e-6}
     assert alone == set(base.identifiable_alone)
     without_effect = {s for s, n in zip(symbols, size, strict=True) if n == 0.0}
-    assert without_effect == set(base.no_effect)
+    assert without_effect == set(base.not_identifiable)
 
 
 def test_gantry_knows_only_sums_of_masses() -> None:
@@ -173,7 +173,7 @@ def test_gantry_knows_only_sums_of_masses() -> None:
     np.testing.assert_allclose(carried @ np.ones(3) @ np.ones(3), carried.sum(), atol=1e-12)
     assert np.linalg.matrix_rank(carried) == 3
     assert base.identifiable_alone == ("m1", "m2", "m3")
-    assert "Ixx1" in base.no_effect
+    assert "Ixx1" in base.not_identifiable
 
 
 def test_planar_arm_has_the_textbook_groupings() -> None:
@@ -189,7 +189,7 @@ def test_planar_arm_has_the_textbook_groupings() -> None:
     rows = rows[np.abs(rows).sum(axis=1) > 0]
     textbook = np.array([[1.0, 0.0, 0.25], [0.0, 1.0, 0.5]])
     assert np.linalg.matrix_rank(np.vstack([rows, textbook]), tol=1e-9) == 2
-    assert set(base.combined_symbols) == set(keys)
+    assert set(base.in_combination) == set(keys)
 
 
 def test_groupings_of_irb140_spell_out_the_map(irb140: Robot) -> None:
@@ -247,7 +247,7 @@ def test_the_joint_is_named_with_its_ratio() -> None:
     assert light_joints(rubbing(arm, 1, 0.99 * border)) == []
     (text,) = light_joints(rubbing(arm, 1, 2.0 * border))
     assert text.startswith(
-        f"{elbow.name}: dry friction alone stops it at {2.0 * MAX_DECELERATION_RATIO:.3g} times"
+        f"{elbow.name}: Coulomb friction alone stops it at {2.0 * MAX_DECELERATION_RATIO:.3g} times"
     )
 
 
@@ -397,7 +397,7 @@ def test_roles_follow_the_axis_in_the_link_frame(axis, kept, left_over) -> None:
     base = textbook_base(robot, base_parameters(robot, ()))
     leads = {base.symbols[c] for c in base.columns}
     assert {lead for lead in leads if lead.endswith("2")} == kept
-    assert left_over in base.combined_symbols
+    assert left_over in base.in_combination
 
 
 def test_prismatic_joint_gives_its_moments_of_inertia_to_the_link_before() -> None:
@@ -408,7 +408,7 @@ def test_prismatic_joint_gives_its_moments_of_inertia_to_the_link_before() -> No
     leads = [base.symbols[c] for c in base.columns]
     assert [lead for lead in leads if lead.endswith("3")] == ["m3", "mx3", "my3", "mz3"]
     moments = {f"{symbol}3" for symbol in ("Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")}
-    assert moments <= set(base.combined_symbols)
+    assert moments <= set(base.in_combination)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -420,7 +420,7 @@ def test_torques_estimates_and_covariances_survive(name) -> None:
     assert sorted(base.columns) == base.columns.tolist()
     units = parameters.units(robot.prismatic)
     assert base.units == tuple(units[c] for c in base.columns)
-    assert base.no_effect == basis.no_effect
+    assert base.not_identifiable == basis.not_identifiable
     assert base.identifiable_alone == basis.identifiable_alone  # no matter of grouping
     rng = np.random.default_rng(1)
     beta, L = rng.normal(size=basis.rank), rng.normal(size=(basis.rank, basis.rank))
@@ -469,8 +469,8 @@ def test_rounded_right_angles_change_no_leads(name, tmp_path) -> None:
     path.write_text(text, "utf-8")
     exact = textbook_base(Robot.from_urdf(path))
     base = textbook_base(robot)
-    assert base.faint
-    assert not exact.faint
+    assert base.negligible
+    assert not exact.negligible
     np.testing.assert_array_equal(base.columns, exact.columns)
     np.testing.assert_allclose(base.B, exact.B, atol=1e-4)
 
@@ -499,5 +499,5 @@ def test_dependent_columns_cannot_lead(irb140: Robot) -> None:
 
 
 def test_map_to_another_base_is_refused(irb140: Robot) -> None:
-    with pytest.raises(ShapeError, match="is no regrouping"):
+    with pytest.raises(ShapeError, match="is not a regrouping"):
         base_parameters(irb140).map_to(base_parameters(irb140, ()))

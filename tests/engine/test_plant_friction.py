@@ -90,7 +90,7 @@ def test_truth_obeys_the_equation_of_motion_with_the_friction_that_acted(short, 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("name", [n for n in FRICTION_LAWS if FRICTION_LAWS.build(n).terms(IRB140)])
 def test_terms_of_a_law_act_as_the_model_has_them(name):
-    """Terms act at the velocity that a sub-step foresees, so that they agree but for its error."""
+    """Terms act at the velocity that a sub-step foresees, so that they agree except its error."""
     law = FRICTION_LAWS.build(name, **({"duration": 1.0} if name == "warming" else {}))
     log = run(IRB140, law)
     truth = log.truth

@@ -62,7 +62,7 @@ def test_motion_robot_and_basis_are_of_one_robot(virtual, exact_motion, irb140):
     with pytest.raises(ShapeError, match="the basis is of another robot than"):
         build_problem(exact_motion, nominal, base_parameters(irb140))
     names = tuple(f"axis_{k}" for k in range(nominal.dof))
-    with pytest.raises(ShapeError, match=r"the motion is of joints axis_0, .*give the robot of"):
+    with pytest.raises(ShapeError, match=r"the motion has joints axis_0, .*give the robot of"):
         build_problem(replace(exact_motion, joint_names=names), nominal, virtual.basis)
 
 
@@ -256,7 +256,7 @@ def test_logs_of_other_rates_are_refused(lab):
     slow = replace(other, t=2.0 * other.t)
     with pytest.raises(LogError, match="logs of 250 and 125 Hz cannot be fitted together"):
         join_motions([one, slow])
-    with pytest.raises(LogError, match="only motions of the same joints"):
+    with pytest.raises(LogError, match="the same joints"):
         join_motions([one, replace(other, row_filter=None)])
 
 

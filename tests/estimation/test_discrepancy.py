@@ -22,7 +22,7 @@ from robotid_sim.estimation.state_functions import (
     QUANTITIES,
     UnmodeledFunction,
     compute_unmodeled_torque,
-    hats,
+    evaluate_hats,
 )
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.friction_law import Stribeck
@@ -313,7 +313,7 @@ def test_what_belongs_to_one_motion_alone_has_no_values(case):
     _, _, found = valued(case, case.tau + own(case, 0, drift))
     assert found.unmodeled[0].quantity == "time"
     for lack in found.unmodeled:
-        assert bool(lack.values) <= QUANTITIES[lack.quantity].stays
+        assert bool(lack.values) <= QUANTITIES[lack.quantity].lasting
     motion = case.motion(case.tau)
     only = [lack for lack in found.unmodeled if lack.quantity == "time"]
     assert not compute_unmodeled_torque(only, motion, case.robot).any()
@@ -348,6 +348,8 @@ def test_functions_weaker_than_the_drift_of_the_joint_have_no_values(case):
 def test_functions_of_knots_add_up_to_one_also_around_a_period():
     x = np.linspace(-1.0, 3.0, 41)
     knots = np.linspace(0.0, 1.0, 5, endpoint=False)
-    np.testing.assert_allclose(hats(x, knots, 1.0).sum(axis=1), 1.0)
-    np.testing.assert_allclose(hats(x, knots, 1.0), hats(x + 1.0, knots, 1.0), atol=1e-12)
-    np.testing.assert_allclose(hats(x, knots).sum(axis=1), 1.0)
+    np.testing.assert_allclose(evaluate_hats(x, knots, 1.0).sum(axis=1), 1.0)
+    np.testing.assert_allclose(
+        evaluate_hats(x, knots, 1.0), evaluate_hats(x + 1.0, knots, 1.0), atol=1e-12
+    )
+    np.testing.assert_allclose(evaluate_hats(x, knots).sum(axis=1), 1.0)

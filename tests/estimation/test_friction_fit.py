@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sampling import sampled
 
-from robotid_sim.diagnostics.transition_velocity import suspect_friction
+from robotid_sim.diagnostics.transition_velocity import check_transition_velocity
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
@@ -169,7 +169,7 @@ def test_joints_without_coulomb_friction_keep_their_eps(exact, iiwa):
 def test_eps_without_coulomb_parameters_is_refused(arm, exact):
     data = exact(arm, 100.0)
     basis = base_parameters(arm, ("Fv", "Ia"))
-    with pytest.raises(OptionError, match="shows through Fc"):
+    with pytest.raises(OptionError, match="identifiable only with Fc"):
         estimate_eps(noisy(data, 0), arm, basis)
 
 
@@ -198,30 +198,32 @@ class TestSuspicion:
     @pytest.mark.parametrize("factor", [2.0, 0.5])
     def test_a_wrong_eps_is_named(self, data, factor):
         wrong = set_eps(data.robot, factor * data.robot.eps)
-        suspicion = suspect_friction(noisy(data, 0), wrong, data.basis)
-        above = suspicion.noise_given / (LONG * data.noise)  # what the check of the residuals sees
+        suspicion = check_transition_velocity(noisy(data, 0), wrong, data.basis)
+        above = suspicion.noise_nominal / (
+            LONG * data.noise
+        )  # what the check of the residuals sees
         assert above.max() > 2.0
-        assert set(suspicion.suspects) >= set(np.array(data.robot.joint_names)[above > 1.25])
-        assert all(name in " ".join(suspicion.sentences()) for name in suspicion.suspects)
+        assert set(suspicion.doubtful_joints) >= set(np.array(data.robot.joint_names)[above > 1.25])
+        assert all(name in " ".join(suspicion.sentences()) for name in suspicion.doubtful_joints)
 
     def test_one_wrong_joint_is_told_from_the_others(self, data):
         eps = np.array(data.robot.eps)
         eps[3] *= 2.0
-        suspicion = suspect_friction(noisy(data, 0), set_eps(data.robot, eps), data.basis)
-        assert suspicion.suspects == (data.robot.joint_names[3],)
+        suspicion = check_transition_velocity(noisy(data, 0), set_eps(data.robot, eps), data.basis)
+        assert suspicion.doubtful_joints == (data.robot.joint_names[3],)
 
     @pytest.mark.parametrize("seed", range(4))
     def test_the_right_eps_is_not_suspected(self, data, seed):
-        suspicion = suspect_friction(noisy(data, seed), data.robot, data.basis)
-        assert suspicion.suspects == ()
-        assert "its reason is another" in suspicion.sentences()[0]
+        suspicion = check_transition_velocity(noisy(data, seed), data.robot, data.basis)
+        assert suspicion.doubtful_joints == ()
+        assert "the cause is different" in suspicion.sentences()[0]
 
     def test_another_error_is_not_blamed_on_it(self, data):
         """A torque that comes 10 ms late makes residuals, but eps does not explain them."""
         late = np.roll(data.tau, 1, axis=0) + LONG * data.white(np.random.default_rng(0))
-        suspicion = suspect_friction(data.motion(late), data.robot, data.basis)
-        assert (suspicion.noise_given > 1.25 * LONG * data.noise).any()
-        assert len(suspicion.suspects) <= 1
+        suspicion = check_transition_velocity(data.motion(late), data.robot, data.basis)
+        assert (suspicion.noise_nominal > 1.25 * LONG * data.noise).any()
+        assert len(suspicion.doubtful_joints) <= 1
 
 
 SENSORS = (EncoderNoise(), TorqueNoise())
@@ -254,10 +256,10 @@ def test_the_check_of_the_residuals_fails_and_eps_is_named(run, wrong, logs):
     noise = residual_noise(run.plant, wrong, *args)
     assert noise.ratio.max() > NOISE_RATIO
     worst = run.plant.joint_names[int(noise.ratio.argmax())]
-    suspicion = suspect_friction(motion, wrong, run.basis)
-    assert worst in suspicion.suspects
-    right = suspect_friction(preprocessor(logs[0], run.nominal), run.nominal, run.basis)
-    assert right.suspects == ()
+    suspicion = check_transition_velocity(motion, wrong, run.basis)
+    assert worst in suspicion.doubtful_joints
+    right = check_transition_velocity(preprocessor(logs[0], run.nominal), run.nominal, run.basis)
+    assert right.doubtful_joints == ()
 
 
 @pytest.mark.slow

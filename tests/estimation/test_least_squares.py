@@ -356,22 +356,22 @@ def test_failure_is_data(problem):
     alone = replace(problem, nominal=None)
     lost = RestrictedLeastSquares(joint_weights={"elbow": 0.0}).fit(alone)
     assert not lost.success
-    assert "do not show" in lost.message
+    assert "do not determine" in lost.message
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"joint_weights": {"elbow": -1.0}}, "joint_weights are not negative"),
-        ({"joint_weights": {"elbow": True}}, "joint_weights is a table of numbers"),
-        ({"joint_weights": 2.0}, "joint_weights is a table of numbers"),
-        ({"fixed": {"mx2": float("nan")}}, "fixed is a table of numbers"),
-        ({"without": [[2.0, 1.0]]}, "without is a list of times"),
-        ({"without": [1.0, 2.0]}, "without is a list of times"),
-        ({"without": 3.0}, "without is a list of times"),
-        ({"ridge": -1.0}, "the ridge is not negative"),
+        ({"joint_weights": {"elbow": -1.0}}, "joint_weights must not be negative"),
+        ({"joint_weights": {"elbow": True}}, "joint_weights must be a table of numbers"),
+        ({"joint_weights": 2.0}, "joint_weights must be a table of numbers"),
+        ({"fixed": {"mx2": float("nan")}}, "fixed must be a table of numbers"),
+        ({"without": [[2.0, 1.0]]}, "without must be a list of times"),
+        ({"without": [1.0, 2.0]}, "without must be a list of times"),
+        ({"without": 3.0}, "without must be a list of times"),
+        ({"ridge": -1.0}, "the ridge must not be negative"),
         ({"ridge": "much"}, "must be a number"),
-        ({"prior": 0.0}, "the prior is a positive share"),
+        ({"prior": 0.0}, "the prior must be positive"),
         ({"rounds": 0}, "at least 1 round"),
         ({"weight": 1.0}, "has no option 'weight'"),
     ],

@@ -10,7 +10,7 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import RankDeficientError
-from robotid_sim.estimation.payload import estimate_payload, payload_parameters, unknown_beside_mass
+from robotid_sim.estimation.payload import estimate_payload, list_load_unknowns, payload_parameters
 from robotid_sim.estimation.torque_constants import estimate_torque_constants
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement import SENSORS
@@ -106,7 +106,7 @@ class TestTorqueConstants:
     def test_a_mass_that_no_torque_tells_from_its_place_is_refused(self):
         pendulum = Robot.from_urdf(DATA / "2r.urdf", tip="upper")
         with pytest.raises(RankDeficientError, match="give mass and COM"):
-            unknown_beside_mass(pendulum)
+            list_load_unknowns(pendulum)
 
     @pytest.mark.parametrize("robot_name", ["irb140", "arm"])
     def test_five_percent_are_found_to_one(self, request, exact, robot_name):

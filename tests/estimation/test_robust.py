@@ -85,8 +85,8 @@ def test_far_off_rows_move_students_estimate_less_and_less(data):
     ("options", "said"),
     [
         ({"loss": "cubes"}, "unknown loss 'cubes'"),
-        ({"tuning": -1.0}, "positive tuning"),
-        ({"tuning": float("nan")}, "positive tuning"),
+        ({"tuning": -1.0}, "tuning of a robust loss must be positive"),
+        ({"tuning": float("nan")}, "tuning of a robust loss must be positive"),
         ({"block": 0.0}, "positive length"),
     ],
 )

@@ -14,7 +14,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.output_error import (
     InputError,
     OutputError,
-    likely_torque_noise,
+    estimate_torque_noise,
     make_observer,
 )
 from robotid_sim.estimation.prediction_error import find_settled_samples
@@ -95,7 +95,7 @@ def test_likelihood_finds_the_torque_noise_of_a_shaken_loop(data):
     gains = constant_gains(50.0, recording)
     robot = make_simulated_robot(problem, data.beta)
     motion = predict(robot, recording, gains)
-    found = likely_torque_noise(robot, recording, motion, gains, data.basis.columns)
+    found = estimate_torque_noise(robot, recording, motion, gains, data.basis.columns)
     np.testing.assert_allclose(found, data.torque_noise, rtol=0.3)
 
 
@@ -172,7 +172,7 @@ def test_random_effects_widen_the_covariance(data):
 
 def test_recordings_that_cannot_be_are_refused(data):
     (recording,) = data.problem().recordings
-    with pytest.raises(OptionError, match="another step"):
+    with pytest.raises(OptionError, match="more than half a sample"):
         replace(recording, lead=recording.dt)
     with pytest.raises(OptionError, match="noise of its positions"):
         replace(recording, position_noise=0.0 * recording.position_noise)

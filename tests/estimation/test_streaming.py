@@ -65,7 +65,7 @@ def test_motions_become_parts(streamed):
 
 def test_an_empty_stream_is_refused():
     for stream in (lambda: fit_stream(lambda: []), lambda: reduce_parts([])):
-        with pytest.raises(LogError, match="without parts"):
+        with pytest.raises(LogError, match="has no parts"):
             stream()
 
 

@@ -17,11 +17,11 @@ from robotid_sim.estimation.selection import (
     FINALIST_COUNT,
     Hypothesis,
     ResidualProjection,
-    consecutive,
-    finalists,
-    gains_beside,
+    compute_gains,
+    fit_groups,
     is_no_worse,
-    outcomes,
+    list_groups,
+    pick_finalists,
     select_groups,
 )
 from robotid_sim.estimation.structure import EMPTY_STRUCTURE, set_term_values
@@ -332,14 +332,14 @@ def test_columns_that_the_model_has_gain_nothing(rows):
 def test_finalists_are_the_best_above_the_margin():
     hypotheses = [Hypothesis("term", k, np.zeros((1, 1, 1))) for k in range(20)]
     gains = np.arange(20.0)
-    assert [h.joint for h in finalists(hypotheses, gains, 2.0)] == list(
+    assert [h.joint for h in pick_finalists(hypotheses, gains, 2.0)] == list(
         range(19, 19 - FINALIST_COUNT, -1)
     )
-    assert [h.joint for h in finalists(hypotheses, gains, 17.5)] == [19, 18]
+    assert [h.joint for h in pick_finalists(hypotheses, gains, 17.5)] == [19, 18]
 
 
 def test_columns_are_judged_by_blocks_that_are_left_out(held):
-    (needless, chance), (_, gain) = outcomes(held, 3, [1, 2])
+    (needless, chance), (_, gain) = fit_groups(held, 3, [1, 2])
     assert needless.beta.shape == (4,)
     assert chance.sum() < 5.0
     assert gain.shape == (8,)
@@ -347,13 +347,13 @@ def test_columns_are_judged_by_blocks_that_are_left_out(held):
 
 
 def test_what_the_others_explain_goes(held):
-    groups = consecutive(1, [2, 1, 1, 1])
+    groups = list_groups(1, [2, 1, 1, 1])
     every = np.arange(6)
     kept = select_groups(
         held, every, groups, lambda gain: (bool(gain.sum() > 10.0), float(gain.sum()))
     )
     assert kept == [0, 2]
-    gains = gains_beside(held, every, groups)
+    gains = compute_gains(held, every, groups)
     assert [bool(gain.sum() > 10.0) for gain in gains] == [True, False, True, False]
 
 

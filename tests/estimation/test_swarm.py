@@ -251,8 +251,8 @@ def test_what_the_torques_do_not_show_is_as_uncertain_as_the_nominal(drawn_fit):
 
 
 def test_no_draws_and_failed_fits_are_refused(drawn_fit):
-    with pytest.raises(OptionError, match="counted from 1, got 0"):
+    with pytest.raises(OptionError, match="at least 1, got 0"):
         draws(drawn_fit, count=0)
     failed = replace(drawn_fit.chosen, success=False, message="nothing moved")
-    with pytest.raises(InconsistentInertiaError, match="no robots can be drawn: nothing moved"):
+    with pytest.raises(InconsistentInertiaError, match="no robots can be sampled: nothing moved"):
         draw_robots(failed, drawn_fit.nominal, drawn_fit.basis, 1, np.random.default_rng(0))

@@ -242,7 +242,7 @@ def test_impossible_options_are_refused(irb140, name, options):
 def test_a_trajectory_of_another_space_has_no_coordinates_here(irb140):
     splines = FAMILIES.build("b-spline").space(irb140)
     others = FAMILIES.build("quintic").space(irb140)
-    with pytest.raises(OptionError, match="no combination"):
+    with pytest.raises(OptionError, match="not a combination"):
         others.coordinates(splines.trajectory(splines.random(seeded())))
 
 

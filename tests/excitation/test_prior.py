@@ -118,7 +118,7 @@ def test_criterion_given_a_prior_is_the_log_det_of_the_sum(arm):
     criterion = CRITERIA.build("d-optimality").set_nominal(basis.project(arm.parameters()))
     m = log_samples(OPTIONS, 1e-3)
     given = criterion.set_data(prior=prior.root, samples=m)
-    reference = two(np.arange(500) * two.base_period / 500)  # the grid of planned_information
+    reference = two(np.arange(500) * two.base_period / 500)  # the grid of compute_information
     W = torque_regressor(arm, reference.q, reference.dq, reference.ddq, basis.columns)
     log_det = basis.rank * np.log(m / 0.01**2) - given(W, torque_scale(arm))[0]
     both = compute_information(arm, basis, [one, two])

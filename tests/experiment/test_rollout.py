@@ -44,7 +44,7 @@ def test_truth_obeys_the_equation_of_motion_on_every_robot(robot):
 def test_time_zero_is_on_the_grid_and_the_grid_is_the_trajectory(arm):
     trajectory, log = short_run(arm)
     assert 0.0 in log.t
-    assert log.dt == pytest.approx(1e-3, rel=1e-9)  # rounding of the mean step
+    assert log.dt == pytest.approx(1e-3, rel=1e-9)  # rounding error of the mean step
     assert log.t[0] == pytest.approx(trajectory.start, abs=1e-12)
     assert log.t[-1] == pytest.approx(trajectory.duration - log.dt, abs=1e-12)
     np.testing.assert_array_equal(log.q[0], arm.home)

@@ -21,7 +21,7 @@ def words(_study: Study, rng: random.Random) -> Iterator[BadInput]:
         "run": ("--seed", "--workers", "--clearance"),
         "design": ("--seed", "--count", "--clearance", "--floor"),
         "simulate": ("--seed",),
-        "identify": ("--torque-gain-std", "--seed"),
+        "identify": ("--drive-gain-std", "--seed"),
         "validate": ("--runs", "--workers"),
         "view": ("--fps", "--speed", "--size", "--time"),
     }

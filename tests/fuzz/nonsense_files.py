@@ -242,7 +242,7 @@ OPTIONS = (
     "identify 2r.urdf l.csv -o new.json --hold-out last:100%",
     "identify 2r.urdf l.csv -o new.json --hold-out last:nan%",
     "identify 2r.urdf l.csv -o new.json --hold-out last:1e-9%",
-    "identify 2r.urdf l.csv -o new.json --torque-gain-std 1e308",
+    "identify 2r.urdf l.csv -o new.json --drive-gain-std 1e308",
     "identify 2r.urdf l.csv -o /dev/full",
     "predict 2r.urdf e.json l.csv --report /dev/full",
     "predict 2r.urdf e.json l.csv -o /dev/full",

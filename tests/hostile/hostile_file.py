@@ -47,7 +47,7 @@ class HostileFile:
     said: str = ""
     """What the line must name."""
     code: int = 2
-    """Exit code; 0 where what is hostile is left out and told."""
+    """Exit code; 0 where what is hostile is omitted and told."""
 
 
 def arm(upper: str = "") -> str:

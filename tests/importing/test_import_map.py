@@ -99,7 +99,7 @@ def test_units_of_a_map_may_be_spelled_as_people_do(tmp_path, key, spelled, unit
         ("joints = 3", "'joints'"),
         ("rate = ", "cannot read map"),
         ("schema = 'robotid/import-map/2'", "is newer than this robotid_sim reads"),
-        ("schema = 'robotid/log/1'", "this is no import-map file"),
+        ("schema = 'robotid/log/1'", "this is not a robotid import-map file"),
         ("[joints.elbo]\nsign = -1", "unknown joint in the map of '2r' 'elbo' (did you mean"),
         ("[joints.elbow]\nposition = 'q_2'", "unknown column in the map 'q_2' (did you mean 'q_"),
         ("[joints.elbow]\nvelocity = 'q_0'", "the map has no velocity column for shoulder"),
@@ -247,9 +247,9 @@ def test_a_table_does_where_the_torque_is_straight_between_its_rows(machine):
 @pytest.mark.parametrize(
     ("spring", "said"),
     [
-        ("80 * sin(q", "no expression of q, q1, q2"),
-        ("80 * sin(q3)", "no expression of q, q1, q2"),
-        ("__import__('os')", "no expression of q, q1, q2"),
+        ("80 * sin(q", "not an expression of q, q1, q2"),
+        ("80 * sin(q3)", "not an expression of q, q1, q2"),
+        ("__import__('os')", "not an expression of q, q1, q2"),
         ("sin(*(exec('import os') or 0 for x in (1,)))", "cannot be used; write it with numbers"),
         ("q.real", "'q.real' cannot be used"),
         ("q if q else 1", "cannot be used"),
@@ -345,7 +345,7 @@ REFUSED = {
     "no-number": (bad_cell, "column 'q.shoulder', sample 30"),
     "binary": (lambda p: _written(p / "a.bin", b"\0\1\2\3" * 100), "is of no form that can be"),
     "empty": (lambda p: _written(p / "a.csv", b""), "a.csv is empty"),
-    "names-alone": (lambda p: _written(p / "a.csv", b"t,q.a,tau.a\n"), "no table of numbers"),
+    "names-alone": (lambda p: _written(p / "a.csv", b"t,q.a,tau.a\n"), "not a table of numbers"),
     "broken-npz": (lambda p: _written(p / "a.npz", b"PK\3\4abc"), "cannot read"),
     "broken-mat": (lambda p: _written(p / "a.mat", b"MATLAB 5.0 MAT-file"), "cannot read"),
     "broken-parquet": (lambda p: _written(p / "a.pq", b"PAR1abc"), "cannot read"),
@@ -360,7 +360,7 @@ REFUSED = {
     ),
     "wrong-unit": (
         lambda p: changed(p, **{"q.elbow": None, "q.elbow [mm]": np.ones(400)}),
-        "joint 'elbow' is revolute, and 'mm' is no unit of its position",
+        "joint 'elbow' is revolute, and 'mm' is not a unit of its position",
     ),
 }
 

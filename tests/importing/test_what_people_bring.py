@@ -142,13 +142,13 @@ FORMS = {
     "clock": (clock("Uhrzeit", "{h:02d}:{m:02d}:{s:02d}.{ms:03d}"), "clock times"),
     "wrapped": (wrapped, "positions of shoulder jump by a turn"),
     "scope": (scope, "decimal commas"),
-    "name that stands twice": (twins, "columns whose name stands twice are left out: 'x'"),
+    "name that stands twice": (twins, "columns whose name stands twice are omitted: 'x'"),
     "angles": (in_words("t", "ang_{k1}", "trq_{k1}"), ""),
     "brackets": (in_words("t", "positions[{k}]", "efforts[{k}]"), ""),
     "german": (in_words("Zeit", "Achse{k1} Winkel", "Achse{k1} Drehmoment"), ""),
     "chinese": (in_words("时间", "关节{k1}角度", "关节{k1}力矩"), ""),
     "axes alone": (in_words("t", "A{k1}", "M_A{k1}"), "profile KUKA axes"),
-    "two publishers": (two_publishers, "messages of another publisher are left out: elbow, finger"),
+    "two publishers": (two_publishers, "messages of another publisher are omitted: elbow, finger"),
 }
 
 
@@ -183,7 +183,7 @@ REFUSED = {
         torques_in("pound", 1.0),
         "'pound' is no known unit of a torque; give torque_",
     ),
-    "coarse time": (coarse, "have the time of the sample before"),
+    "coarse time": (coarse, "repeat the previous time"),
 }
 
 

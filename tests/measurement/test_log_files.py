@@ -161,7 +161,7 @@ def test_a_csv_cut_within_a_line_is_refused_by_its_sample(tmp_path, log):
     ("sample", "column", "cell", "message"),
     [
         (190, 1, "nan", "q is not finite at index (190, 0)"),
-        (2, 0, "abc", "row 3, column 't': 'abc' is no number; correct it"),
+        (2, 0, "abc", "row 3, column 't': 'abc' is not a number; correct it"),
     ],
 )
 def test_a_bad_cell_of_a_csv_is_named_by_its_place(tmp_path, log, sample, column, cell, message):
@@ -180,10 +180,10 @@ def test_a_bad_cell_of_a_csv_is_named_by_its_place(tmp_path, log, sample, column
     ("old", "new", "message"),
     [
         ("tau.arm", "torque.arm", "column 'tau.arm' is missing"),
-        ("q.arm", "position.arm", "2 joints but 3 units"),
+        ("q.arm", "position.arm", "2 joints have 3 units"),
         ("dq.arm", "velocity.arm", "column 'dq.arm' is missing"),
         ("\nt,", "\ntime,", "needs 't'"),
-        ("# joint_units: rad rad m", "# joint_units: rad rad", "3 joints but 2 units"),
+        ("# joint_units: rad rad m", "# joint_units: rad rad", "3 joints have 2 units"),
         ("# period: 0.1", "# period: about 0.1", "is not a number"),
         ("# torque_time_offset: 0", "# torque_time_offset: late 0", "is not a number"),
     ],
@@ -244,7 +244,7 @@ def test_torques_keep_their_own_times(tmp_path, log, file):
     assert_same_channels(load_log(tmp_path / file), uneven)
     assert load_log(tmp_path / file).torque_times.tobytes() == uneven.torque_times.tobytes()
     save_log(replace(log, torque_times=log.t + 2.0), tmp_path / file)
-    assert "'torque_times' are not all within 0.2 s of 't'" in refused(tmp_path / file, LogError)
+    assert "'torque_times' must be within 0.2 s of 't'" in refused(tmp_path / file, LogError)
 
 
 def test_torques_before_resampling_keep_every_bit_in_hdf5(tmp_path, log):
@@ -296,7 +296,7 @@ def test_a_csv_with_currents_needs_no_torque(tmp_path):
     [
         ("# torque_constant: 1.0 2.0\n", "2 numbers for 3 joints"),
         ("# torque_constant: 1.0 2.0 much\n", "not a list of numbers"),
-        ("", "only together"),
+        ("", "give both"),
     ],
 )
 def test_torque_constants_of_a_csv_are_one_per_joint(tmp_path, driven, new, message):
@@ -308,7 +308,7 @@ def test_torque_constants_of_a_csv_are_one_per_joint(tmp_path, driven, new, mess
 def test_a_log_that_is_no_hdf5_file_says_so(tmp_path):
     path = tmp_path / "log.h5"
     path.write_text("t,q.a\n0,0\n")
-    assert "log.h5 is no HDF5 file" in refused(path, FileFormatError)
+    assert "log.h5 is not a complete HDF5 file" in refused(path, FileFormatError)
 
 
 @pytest.mark.parametrize(("seed", "origin"), [(3, "virtual"), (None, "machine")])
@@ -384,7 +384,7 @@ def test_text_is_no_channel(log_values):
 
 
 def test_every_joint_needs_a_unit(log_values):
-    assert "3 joints but 2 units" in refused_log({**log_values, "joint_units": ("rad", "m")})
+    assert "3 joints have 2 units" in refused_log({**log_values, "joint_units": ("rad", "m")})
 
 
 def test_optional_channels_may_be_absent(log_values):
@@ -417,7 +417,7 @@ def test_a_log_is_of_the_robot_with_its_joints(irb140, iiwa, arm):
     t, q = np.arange(20) * 1e-3, np.zeros((20, 6))
     log = Log(t, q, q, irb140.joint_names, irb140.joint_units)
     assert log.require_robot(irb140) is log
-    with pytest.raises(LogError, match="another robot") as caught:
+    with pytest.raises(LogError, match="a different robot") as caught:
         log.require_robot(arm)
     assert "shoulder [rad]" in str(caught.value)
     assert f"{irb140.joint_names[0]} [rad]" in str(caught.value)
@@ -436,8 +436,8 @@ def test_currents_come_with_a_torque_constant_per_joint(log_values):
     current = log_values["tau_meas"] / 2.0
     both = {**log_values, "current": current, "torque_constant": [2.0, 2.0, 2.0]}
     assert Log(**both).current.shape == (200, 3)
-    assert "only together" in refused_log({**both, "torque_constant": None})
-    assert "only together" in refused_log({**both, "current": None})
+    assert "give both" in refused_log({**both, "torque_constant": None})
+    assert "give both" in refused_log({**both, "current": None})
     assert "torque_constant has shape" in refused_log({**both, "torque_constant": [2.0, 2.0]})
     assert "current has shape" in refused_log({**both, "current": current[:-1]})
     assert "current is not finite" in refused_log(one_bad(both, "current", (17, 2), np.nan))

@@ -305,7 +305,7 @@ def test_measure_takes_one_sensor_or_many_and_needs_rng_only_to_draw(log) -> Non
     one, many = (measure(log, s, np.random.default_rng(3)) for s in (noise, [noise]))
     assert np.array_equal(one.q, many.q)
     assert np.array_equal(measure(log, rounding).q, measure(log, [rounding]).q)
-    with pytest.raises(OptionError, match="EncoderNoise draws noise; give rng"):
+    with pytest.raises(OptionError, match="EncoderNoise needs random numbers; give rng"):
         measure(log, noise)
 
 

@@ -21,7 +21,7 @@ from robotid_sim.model.solid import Solid, box, capsule, cylinder, read_mesh, sp
 from robotid_sim.report.text import cad_text
 
 EXACT = 1e-12
-"""Relative; the sums over tetrahedra are exact but for rounding."""
+"""Relative; the sums over tetrahedra are exact up to rounding."""
 
 PLACE = transform(rotation_from_rpy(np.array([0.3, -0.7, 1.1])), np.array([0.4, -1.2, 0.8]))
 
@@ -277,7 +277,7 @@ def test_limits_that_are_assumed_are_told(tmp_path: Path) -> None:
     path.write_text(PRIMITIVES.replace('velocity="1" ', 'velocity="0" ', 1), encoding="utf-8")
     made = inertia_from_geometry(Robot.from_urdf(path, assume_limits=True, formal=True), 10.0)
     told = [str(line) for line in cad_text(made)]
-    assert "limits that the URDF lacks: 'hinge' velocity; assumed ones" in "\n".join(told)
+    assert "limits missing in the URDF: 'hinge' velocity; assumed ones" in "\n".join(told)
 
 
 def test_body_without_geometry_is_named(tmp_path: Path) -> None:

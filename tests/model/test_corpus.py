@@ -31,7 +31,7 @@ REFUSED = {
     f"{ROBOTS}/alex_description/urdf/alex_psyonic_hands.urdf": "mimics 'index_q1', which is no "
     "other joint",
     # A cube on three rails, whose limits of 1000 m/s may be meant in mm.
-    "pybullet_data/cube_no_rotation.urdf": "a velocity limit of 1000 m/s is no arm's",
+    "pybullet_data/cube_no_rotation.urdf": "a velocity limit of 1000 m/s is implausible",
 }
 """By file: the refusal of what Pinocchio reads."""
 
@@ -78,7 +78,7 @@ def read_arm(file: Path) -> Robot:
 
 
 def assert_same_torque(robot: Robot, model: pin.Model) -> None:
-    """Compare with the whole robot at rest but for the chain."""
+    """Compare with the whole robot at rest except the chain."""
     rng, data = np.random.default_rng(0), model.createData()
     q, dq, ddq = rng.uniform(-2.0, 2.0, (3, N_STATES, robot.dof))
     joints = [model.getJointId(name) for name in robot.joint_names]

@@ -484,7 +484,7 @@ def test_numbers_are_written_with_all_their_bits(irb140, tmp_path) -> None:
         assert element.findtext("pose").split() == [*map(repr, (com + 0.0).tolist()), *"000"]
         assert float(element.findtext("inertia/ixy")) == central[0, 1]
     assert root.find("model/frame[@name='tool0']").get("attached_to") == "link_6"
-    assert notes == ("SDF has no place for the rotor inertia of joint_4, joint_5, joint_6.",)
+    assert notes == ("SDF cannot represent the rotor inertia of joint_4, joint_5, joint_6.",)
     assert "Ia = 0.1" in (tmp_path / "robot.toml").read_text()
 
 
@@ -507,7 +507,7 @@ def test_springs_are_written_and_other_terms_are_said_to_be_left_out(tmp_path) -
     assert float(dynamics.findtext("spring_stiffness")) == 40.0
     assert float(dynamics.findtext("spring_reference")) == 0.2
     assert root.find(f"model/joint[@name='{second}']/axis/dynamics/spring_stiffness") is None
-    assert notes == (f"Terms of joints are left out: spring of {second}, offset of {second}.",)
+    assert notes == (f"Terms of joints are omitted: spring of {second}, offset of {second}.",)
 
 
 def test_what_cannot_be_written_is_refused(irb140, tmp_path) -> None:
@@ -774,7 +774,7 @@ def test_a_transmission_of_the_file_keeps_its_reduction(source) -> None:
 def test_what_urdf_loses_is_said_of_what_is_there(irb140, iiwa) -> None:
     rotors, friction = list_urdf_losses(irb140)
     assert rotors.startswith(
-        "URDF has no place for rotor inertia, up to 0.1 kg m² at joint_4: Drake"
+        "URDF cannot represent rotor inertia, up to 0.1 kg m² at joint_4: Drake"
     )
     assert "PyBullet and Drake the viscous part alone" in friction
     bare = iiwa.with_parameters(np.r_[iiwa.parameters()[:70], np.zeros(28)])

@@ -108,14 +108,14 @@ def test_limits_drives_and_friction_are_those_of_the_file(read) -> None:
         ("gripper", "joints off the chain locked at zero: finger1, finger2"),
         ("gripper", "the smaller one is taken: joint2"),
         ("gripper", "joints that follow others do not move: finger1"),
-        ("gripper", "equality constraints are left out: grasp"),
-        ("gripper", "tendons are left out: split"),
-        ("gripper", "actuators that are not on a joint are left out: grip"),
-        ("gripper", "gains of servo actuators are left out"),
+        ("gripper", "equality constraints are omitted: grasp"),
+        ("gripper", "tendons are omitted: split"),
+        ("gripper", "actuators that are not on a joint are omitted: grip"),
+        ("gripper", "gains of servo actuators are omitted"),
         ("gripper", "at ref: joint2 0.4"),
-        ("gripper", "shapes of the type plane are left out: world"),
-        ("gripper", "limits that the MJCF lacks: 'joint1' velocity"),
-        ("geoms", "shapes of the type ellipsoid are left out: body_2"),
+        ("gripper", "shapes of the type plane are omitted: world"),
+        ("gripper", "limits missing in the MJCF: 'joint1' velocity"),
+        ("geoms", "shapes of the type ellipsoid are omitted: body_2"),
         ("geoms", "continuous, position range assumed -pi to pi: joint_3"),
     ],
 )
@@ -269,7 +269,7 @@ def test_a_bad_file_is_one_line_that_names_it(read, text) -> None:
 
 
 def test_missing_velocity_limits_are_one_line_with_the_remedy(read) -> None:
-    with pytest.raises(RobotIdError, match=r"MJCF has no place for velocity.*--assume-limits"):
+    with pytest.raises(RobotIdError, match=r"MJCF cannot represent velocity.*--assume-limits"):
         read(GRIPPER_ARM, assume_limits=False)
 
 
@@ -389,7 +389,7 @@ def test_springs_are_written_and_read_and_other_terms_are_said_to_be_left_out(tm
     notes = write_mjcf(
         replace(sprung, terms=(*springs, JointTerm("offset", second, (1.0,)))), tmp_path / "a.xml"
     )
-    assert notes == (f"Terms of joints are left out: offset of {second}.",)
+    assert notes == (f"Terms of joints are omitted: offset of {second}.",)
     assert Robot.from_urdf(tmp_path / "a.xml").terms == springs
     model, data = load(tmp_path / "a.xml")
     for q, dq, ddq in zip(*states_of(plain), strict=True):
@@ -406,7 +406,7 @@ def test_meshes_that_mujoco_cannot_read_are_named(tmp_path) -> None:
     robot = Robot.from_urdf(urdf_path("ur5"))  # its meshes are Collada
     notes = write_mjcf(robot, tmp_path / "robot.xml", meshes=MeshMode.KEEP)
     assert len(notes) == 6
-    assert all(".dae is left out: MuJoCo reads .stl, .obj, .msh only" in note for note in notes)
+    assert all(".dae is omitted: MuJoCo reads .stl, .obj, .msh only" in note for note in notes)
     load(tmp_path / "robot.xml")
 
 

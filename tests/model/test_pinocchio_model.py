@@ -54,7 +54,7 @@ def test_models_that_are_no_chain_with_limits_are_refused() -> None:
         Robot.from_pinocchio(free)
     endless = pin.Model()
     endless.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "axis")
-    with pytest.raises(UrdfError, match="joint 'axis' of the Pinocchio model lacks limits; set"):
+    with pytest.raises(UrdfError, match="joint 'axis' of the Pinocchio model has no limits; set"):
         Robot.from_pinocchio(endless)
 
 

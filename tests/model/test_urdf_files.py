@@ -261,7 +261,7 @@ CASES = {
         f'{AXIS}{LIMIT}<mimic joint="hinge"/>', "joint 'hinge' mimics 'hinge'"
     ),
     "velocity of no arm": at_joint(
-        AXIS + LIMIT.replace('"2"', '"1e-9"'), "joint 'hinge'", "1e-09 is no arm's"
+        AXIS + LIMIT.replace('"2"', '"1e-9"'), "joint 'hinge'", "1e-09 is implausible"
     ),
     "tab in a name": (
         urdf(link("base"), link("a&#x9;rm"), joint("hinge", "base", "arm")),
@@ -307,18 +307,18 @@ ODD = {
     "macro of a shape": (
         XACRO,
         "<visual><geometry><sphere radius='1'/></geometry><xacro:grey/></visual>",
-        "not expanded, are left out: <xacro:grey> of link 'arm'",
+        "not expanded, are omitted: <xacro:grey> of link 'arm'",
     ),
     "mesh without file": (
         '<robot name="toy">',
         "<visual><geometry><mesh/></geometry></visual>",
-        "is left out: .*link 'arm': <mesh> has no filename",
+        "is omitted: .*link 'arm': <mesh> has no filename",
     ),
-    "visual without geometry": ('<robot name="toy">', "<visual/>", "left out: .*has no geometry"),
+    "visual without geometry": ('<robot name="toy">', "<visual/>", "omitted: .*has no geometry"),
     "two materials": (
         '<robot name="toy">',
         "<visual><geometry><sphere radius='1'/></geometry><material/><material/></visual>",
-        "second ones are left out: <material> of link 'arm'",
+        "second ones are omitted: <material> of link 'arm'",
     ),
 }
 
@@ -436,8 +436,8 @@ def test_limits_may_be_assumed_and_those_that_are_given_stay(tmp_path):
     np.testing.assert_allclose(limits.lower, [-1.0, 0.0, -np.pi, 0.0])
     np.testing.assert_allclose(limits.upper, [1.0, 1.0, np.pi, 1.0])
     np.testing.assert_allclose(limits.velocity, [1.0, np.pi, 7.0, 2.0])
-    notes = [note for note in robot.assumptions if "limits that the URDF lacks" in note]
-    assert notes == ["limits that the URDF lacks: 'rail' lower, upper, velocity; 'turn' velocity"]
+    notes = [note for note in robot.assumptions if "limits missing in the URDF" in note]
+    assert notes == ["limits missing in the URDF: 'rail' lower, upper, velocity; 'turn' velocity"]
 
 
 def test_equal_limits_are_none_where_limits_may_be_assumed(tmp_path):
@@ -596,5 +596,5 @@ def test_repair_report_names_what_moved(irb140) -> None:
     assert {name[-1] for name, _, _ in report.changed} == {"1"}
     assert report.torque.tolist() == [0.5, 0, 0, 0, 0, 0]
     assert "Frobenius" in report.metric
-    assert summary(diagnose(broken)) == "1 of 6 bodies cannot exist: link_1"
-    assert summary(diagnose(fixed)) == "all 6 bodies can exist"
+    assert summary(diagnose(broken)) == "1 of 6 bodies are not physically consistent: link_1"
+    assert summary(diagnose(fixed)) == "all 6 bodies are physically consistent"

@@ -279,10 +279,10 @@ def test_what_the_cost_function_raises_passes_with_a_note_of_the_place():
         (lambda X: cost(X)[:-1], r"shape \(29,\), expected \(30,\)"),
         (lambda X: cost(X)[:, None], r"shape \(30, 1\), expected \(30,\)"),
         (lambda X: 1.0, r"shape \(\), expected \(30,\)"),
-        (lambda X: None, "no real numbers but object"),
-        (lambda X: ["cheap"] * len(X), "no real numbers but"),
-        (lambda X: cost(X) + 1j, "no real numbers but complex128"),
-        (lambda X: [[1.0, 2.0], [3.0]], "no vector of numbers"),
+        (lambda X: None, "must be real numbers, got object"),
+        (lambda X: ["cheap"] * len(X), "must be real numbers, got"),
+        (lambda X: cost(X) + 1j, "must be real numbers, got complex128"),
+        (lambda X: [[1.0, 2.0], [3.0]], "not a vector of numbers"),
     ],
 )
 def test_costs_of_the_wrong_form_are_one_clear_error(fun, message):

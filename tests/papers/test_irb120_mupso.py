@@ -45,7 +45,7 @@ def test_joint_torques_show_six_parameters_alone_in_the_frames_of_the_paper() ->
     base = model.rank_analysis()[model.JOINT_TORQUES]
     assert set(base.identifiable_alone) == {"my2", "Ixy2", "Iyz2", "mz3", "Ixz3", "Iyz3"}
     no_effect = {"m1", "mx1", "my1", "mz1", "Ixx1", "Izz1", "Ixy1", "Ixz1", "Iyz1"}
-    assert set(base.no_effect) == no_effect
+    assert set(base.not_identifiable) == no_effect
 
 
 @pytest.mark.slow

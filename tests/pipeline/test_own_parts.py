@@ -296,7 +296,7 @@ class Cut(EncoderNoise):
 
 def test_a_sensor_leaves_the_samples_as_they_are():
     log = measured(load_robot("twolink")).log
-    with pytest.raises(RobotIdError, match="what Cut returned has other samples or joints"):
+    with pytest.raises(RobotIdError, match="the result of Cut has different samples or joints"):
         measure(log, Cut(), np.random.default_rng(0))
 
 
@@ -348,20 +348,14 @@ class Halved(RtsSmoother):
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        (
-            Short(),
-            r"estimator 'mine' returns an invalid Estimate: beta has shape .*; correct its fit",
-        ),
-        (
-            Unfit(),
-            r"estimator 'mine' returns an invalid Estimate: beta is not finite .*correct its",
-        ),
-        (Nothing(), "the result of estimator 'mine' is of type NoneType, expected Estimate"),
-        (OthersNames(), "the result of estimator 'mine' has other parameters or joints"),
-        (TheLog(), "what TheLog returned is of type Log, expected Motion"),
-        (Unfiltered(), r"what Unfiltered returned has no row_filter: give the Motion row_filter="),
+        (Short(), r"estimator 'mine' makes no valid Estimate: beta has shape .*; correct its fit"),
+        (Unfit(), r"estimator 'mine' makes no valid Estimate: beta is not finite .*correct its"),
+        (Nothing(), "what estimator 'mine' returned is of type NoneType, expected Estimate"),
+        (OthersNames(), "what estimator 'mine' returned is of other parameters or joints"),
+        (TheLog(), "the result of TheLog is of type Log, expected Motion"),
+        (Unfiltered(), r"the result of Unfiltered has no row_filter; set row_filter="),
         (Unsmooth(), r"preprocessor Unsmooth: tau is not finite .*; correct its __call__"),
-        (Halved(), r"what Halved returned has other samples or joints than its log"),
+        (Halved(), r"the result of Halved has different samples or joints"),
     ],
 )
 def test_what_a_part_returns_is_checked_and_names_the_part(part, said):
@@ -404,7 +398,7 @@ class OneJoint(EncoderNoise):
 )
 def test_a_wrong_array_of_a_sensor_names_the_sensor(sensor, reason):
     log, rng = measured(load_robot("twolink")).log, np.random.default_rng(0)
-    said = rf"^sensor {type(sensor).__name__} makes no valid log: {reason} .*its __call__$"
+    said = rf"^sensor {type(sensor).__name__} makes an invalid log: {reason} .*its __call__$"
     for sense in (
         lambda: measure(log, sensor, rng),
         lambda: replicate_measurement(log, (sensor,), rng, 0.5),

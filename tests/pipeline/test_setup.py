@@ -117,7 +117,7 @@ def rows_of(motion, *_):
 
 @pytest.mark.slow
 def test_nominal_basis_and_problem_are_built_once(monkeypatch, tmp_path):
-    nominals = counted(monkeypatch, nominal, "perturbed_nominal", lambda *_, **__: "nominal")
+    nominals = counted(monkeypatch, nominal, "perturb_nominal", lambda *_, **__: "nominal")
     columns = ("Fv", "Fc", "Ia")
     bases = counted(
         monkeypatch,
@@ -292,7 +292,7 @@ def test_groupings_say_what_the_log_tells_of_a_parameter(quick_study, rows) -> N
     for name, row in full.items():
         alone = name in basis.identifiable_alone
         assert (row["grouping"] == "alone") is alone
-        assert (row["grouping"] == "not identifiable") is (name in basis.no_effect)
+        assert (row["grouping"] == "not identifiable") is (name in basis.not_identifiable)
         assert (row["grouping"] == "not in the fit") is name.startswith("Fo")
         assert bool(row["std"]) is bool(row["lower"]) is bool(row["upper"]) is alone
     assert full["m2"]["grouping"].split("; ")[0] == "Izz1R"

@@ -124,7 +124,7 @@ class TestExactMotion:
         log = replace(case.log, period=None)
         preprocessor = PREPROCESSORS.build(name)
         if preprocessor.needs_period:
-            with pytest.raises(LogError, match=f"{name} needs a log that repeats"):
+            with pytest.raises(LogError, match=f"{name} needs a periodic log"):
                 preprocessor(log, case.nominal)
         else:
             assert np.abs(case.ratio(preprocessor(log, case.nominal))).max() < 0.05

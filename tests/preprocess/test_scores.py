@@ -51,7 +51,7 @@ def test_a_compensated_delay_is_no_torque_error(engine, arm):
     log = measure(case.log, (TorqueDelay(samples=2.5),), np.random.default_rng(0))
     late, fixed = (score(x, case, log) for x in (RtsSmoother(), Adaptive()))
     assert (fixed.torque_error < 0.1 * late.torque_error).all()
-    assert "taken off" in fixed.message
+    assert "corrected" in fixed.message
 
 
 def test_reversals_are_where_the_velocity_turns():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.chart import Chart, Curve, Matrix, Panel, Space
-from robotid_sim.diagnostics.directions import weakest_directions, worst_direction
+from robotid_sim.diagnostics.directions import weakest_direction, weakest_directions
 from robotid_sim.estimation.problem import rows_of
 from robotid_sim.estimation.state_functions import joint_states
 from robotid_sim.excitation.design import excitation_quality
@@ -178,7 +178,7 @@ def test_singular_values_mark_the_directions_of_the_table(study) -> None:
     assert (np.diff(curve.y) <= 0.0).all()
     np.testing.assert_array_equal(points.y, curve.y[-3:])
     assert [direction.ratio for direction in weakest] == pytest.approx(1.0 / points.y)
-    assert weakest[-1].text == worst_direction(study.fit.problem, study.fit.chosen).text
+    assert weakest[-1].text == weakest_direction(study.fit.problem, study.fit.chosen).text
 
 
 def test_information_over_time_is_by_stretch_and_parameter(study) -> None:

@@ -273,7 +273,7 @@ def test_an_arm_that_cannot_carry_a_point_is_refused(arm, forearm):
 
 def test_a_nonlinear_grid_pulls_back_at_a_point(space):
     none = np.zeros((20, 3))
-    with pytest.raises(OptionError, match="at a point x"):
+    with pytest.raises(OptionError, match="needs the point x"):
         space.make_grid(20).pull_back(none, none, none)
 
 
@@ -287,7 +287,7 @@ def test_impossible_carriers_are_refused(space):
     values = space.carrier.content()
     for change in ({"moved": [0, 1]}, {"moved": [0, 1, 3]}, {"q_start": [0.0]}):
         with pytest.raises(ShapeError):
-            CarriedPoint(**{**values, **change})
+            CarriedPoint.from_content({**values, **change})
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_a_small_difference_of_all_is_no_difference_of_one() -> None:
     (pair,) = agreement.pairs
     assert pair.differs_jointly
     assert not pair.differs.any()
-    assert "all parameters at once, none by itself" in agreement.agreement_text
+    assert "all parameters jointly, none by itself" in agreement.agreement_text
 
 
 def test_holm_rejects_step_by_step() -> None:
@@ -183,7 +183,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(OptionError, match="4 positive degrees of freedom"):
         ComparedEstimate("x", one.estimate, one.groupings, dof=np.zeros(B))
     other = replace(one.estimate, names=("q0", "q1", "q2", "q3"))
-    with pytest.raises(OptionError, match="y has other base parameters than a"):
+    with pytest.raises(OptionError, match="y and a have different base parameters"):
         compare_estimates([one, ComparedEstimate("y", other, one.groupings)])
 
 

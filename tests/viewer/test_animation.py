@@ -106,7 +106,7 @@ def test_velocity_is_measured_or_differentiated(arm, velocity, tolerance) -> Non
 
 
 def test_a_log_of_another_robot_is_refused(arm, irb140) -> None:
-    with pytest.raises(LogError, match="another robot"):
+    with pytest.raises(LogError, match="a different robot"):
         Animation.from_log(irb140, a_log(arm))
 
 
@@ -320,5 +320,5 @@ def test_too_many_models_and_other_robots_are_refused(arm, irb140) -> None:
     motions = motions_of(arm, **{f"m{k}": np.zeros(2) for k in range(5)})
     with pytest.raises(OptionError, match="at most 5 motions can be shown together, got 6"):
         make_tracking_animations(arm, motions)
-    with pytest.raises(LogError, match="another robot"):
+    with pytest.raises(LogError, match="a different robot"):
         make_tracking_animations(irb140, motions)

@@ -246,7 +246,7 @@ class ExactIdentification:
     std: Float1D
     """Smallest standard deviation of unbiased estimates, shape (15,)."""
     beta_noisy: Float2D
-    """Estimates with noise, shape (DRAWS, 15)."""
+    """Estimates with noise, shape (`DRAW_COUNT`, 15)."""
 
     @property
     def exact_error(self) -> float:

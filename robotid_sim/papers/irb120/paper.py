@@ -182,9 +182,9 @@ def _ranks() -> dict[TrialKey, ResultRow]:
             "as_claimed": int(counts == model.IDENTIFIABLE_PARAMETERS),
             "counts": " + ".join(map(str, counts)),
             "names": ", ".join(base.identifiable_alone),
-            "without_effect": ", ".join(base.no_effect),
-            "listed": sum(symbol not in base.no_effect for symbol in listed),
-            "unseen": ", ".join(symbol for symbol in listed if symbol in base.no_effect),
+            "without_effect": ", ".join(base.not_identifiable),
+            "listed": sum(symbol not in base.not_identifiable for symbol in listed),
+            "unseen": ", ".join(symbol for symbol in listed if symbol in base.not_identifiable),
         }
     return rows
 
@@ -198,7 +198,7 @@ def _table_4(identified: model.ExactIdentification, table: TrialTable) -> dict[T
     for symbol, printed, estimate in model.PRINTED_VALUES["table_4"]:
         scale = model.MILLIMETER_FACTORS.get(units[symbol], 1.0)
         row: dict[str, Any] = {"unit": units[symbol].replace("kg m", "kg mm").replace("^2", "²")}
-        row |= {"status": "no effect" if symbol in basis.no_effect else "in combinations"}
+        row |= {"status": "no effect" if symbol in basis.not_identifiable else "in combinations"}
         row |= {"ideal": printed, "estimate": estimate}
         row |= {"true": scale * remove_rounding(ideal[symbol][1] / scale)}
         if symbol in basis.identifiable_alone:
