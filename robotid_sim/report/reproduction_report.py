@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from robotid_sim.files import make_folder, write_text
 from robotid_sim.papers.claims import CHECK_VERDICT, UNJUDGED_VERDICT, VERDICTS, Claim
 from robotid_sim.papers.paper import Reproduction, ReproductionSetup
-from robotid_sim.papers.stored import load_stored_runs, load_stored_verdicts, find_differences
+from robotid_sim.papers.stored import find_differences, load_stored_runs, load_stored_verdicts
 from robotid_sim.pipeline.engine_comparison import engine_title
 from robotid_sim.report.page import Page
 from robotid_sim.report.text import JunitCase, Text

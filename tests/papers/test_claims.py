@@ -68,7 +68,7 @@ def test_a_range_may_need_all_of_the_interval() -> None:
 
 @pytest.mark.parametrize("text", ["> 1", "above", "1 - 2", "above one", "above 1 with interval"])
 def test_what_is_no_range_is_named_with_the_forms(text) -> None:
-    with pytest.raises(OptionError, match="unknown range '.*'; write above, below"):
+    with pytest.raises(OptionError, match=r"unknown range '.*'; write above, below"):
         ClaimRange.parse(text)
 
 

@@ -219,7 +219,7 @@ def rank_of(symbols: Iterable[str]) -> int:
 
 def counts(base: BaseParameters) -> tuple[int, int, int]:
     """Count the parameters identifiable alone, in combinations, and not at all."""
-    return len(base.identifiable_alone), len(base.combined_symbols), len(base.no_effect)
+    return len(base.identifiable_alone), len(base.in_combination), len(base.not_identifiable)
 
 
 def ideal_values() -> dict[str, tuple[float, float]]:
