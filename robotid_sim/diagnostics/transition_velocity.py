@@ -82,7 +82,7 @@ def check_transition_velocity(
     fit = estimate_eps(motion, nominal, basis)
     estimated, std = fit.eps, fit.std / fit.eps
     distance = np.zeros(nominal.dof)
-    shown = np.array(fit.shown) & np.isfinite(std)
+    shown = np.array(fit.identifiable) & np.isfinite(std)
     distance[shown] = np.abs(np.log(estimated / nominal.eps))[shown] / std[shown]
     return TransitionVelocityTest(
         joint_names=problem.joint_names,

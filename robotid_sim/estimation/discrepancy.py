@@ -30,7 +30,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.hold_out import MIN_GAIN_OVER_ERROR_TESTED, assign_blocks, worth
+from robotid_sim.estimation.hold_out import MIN_GAIN_OVER_ERROR_TESTED, assign_blocks, compute_worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
 from robotid_sim.estimation.problem import LinearProblem, map_rows, rows_of
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
@@ -65,7 +65,7 @@ class Discrepancy:
     """The function of every one of the `unmodeled`; their columns are the last ones."""
     repeats: bool = False
     """Whether the residual of the functions repeats with the period, as torque ripple does."""
-    left_out: "Discrepancy | None" = None
+    unpredicted: "Discrepancy | None" = None
     """Functions that explain the log but do not predict held-out blocks: the fit ignores them, its
     intervals and bands account for them."""
 
@@ -80,9 +80,9 @@ class Discrepancy:
         return [slice(*pair) for pair in pairwise(ends.tolist())]
 
     @property
-    def whole(self) -> Self:
+    def add_unpredicted(self) -> Self:
         """The discrepancy with the unpredicted functions added to those of the fit."""
-        left_out = self.left_out
+        left_out = self.unpredicted
         if left_out is None:
             return self
         return replace(
@@ -90,10 +90,10 @@ class Discrepancy:
             unmodeled=self.unmodeled + left_out.unmodeled,
             functions=self.functions + left_out.functions,
             columns=np.hstack([self.columns, left_out.columns]),
-            left_out=None,
+            unpredicted=None,
         )
 
-    def part(self, which: Sequence[bool]) -> Self:
+    def select(self, which: Sequence[bool]) -> Self:
         """Select some of the functions, without columns of gains, repeats and unpredicted ones."""
         chosen = [k for k, is_in in enumerate(which) if is_in]
         return replace(
@@ -104,11 +104,11 @@ class Discrepancy:
                 [self.columns[:, :0], *(self.columns[:, self.spans[k]] for k in chosen)]
             ),
             repeats=False,
-            left_out=None,
+            unpredicted=None,
         )
 
     @property
-    def notable(self) -> tuple[UnmodeledFunction, ...]:
+    def significant(self) -> tuple[UnmodeledFunction, ...]:
         """The reported functions, by joint in order of significance, then by size."""
         joints = list(dict.fromkeys(function.joint for function in self.unmodeled))
         large = [function for function in self.unmodeled if function.over_noise >= MIN_TORQUE_RATIO]
@@ -165,7 +165,7 @@ def add_function_values(
             )
     gains = _gains_by_block(list(valued.values()), motion, model)
     predictive = {
-        name for name, gain in gains.items() if worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > 0.0
+        name for name, gain in gains.items() if compute_worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > 0.0
     }
     unpredicted = max(
         (
@@ -178,7 +178,7 @@ def add_function_values(
     small = {
         k.joint for k in valued if QUANTITIES[k.quantity].shared and k.over_noise < unpredicted
     }
-    predictive -= {name for name in small if worth(gains[name]) <= 0.0}
+    predictive -= {name for name in small if compute_worth(gains[name]) <= 0.0}
     added = [valued.get(k, k) if k.joint in predictive else k for k in functions]
     return replace(discrepancy, unmodeled=tuple(added))
 
@@ -206,13 +206,13 @@ def remove_unpredictive(
             return discrepancy
         columns = discrepancy.columns
         gains = columns[:, : columns.shape[1] - sum(len(f.knots) for f in discrepancy.functions)]
-        chosen = discrepancy.part(stay)
-        left_out = replace(discrepancy.part([not s for s in stay]), left_out=discrepancy.left_out)
+        chosen = discrepancy.select(stay)
+        left_out = replace(discrepancy.select([not s for s in stay]), unpredicted=discrepancy.unpredicted)
         discrepancy = replace(
             chosen,
             columns=np.hstack([gains, chosen.columns]),
             repeats=discrepancy.repeats,
-            left_out=left_out.whole,
+            unpredicted=left_out.add_unpredicted,
         )
 
 
@@ -239,7 +239,7 @@ def weigh_discrepancy(problem: LinearProblem, discrepancy: Discrepancy) -> Linea
 
     Random effects of the discrepancy come before those of the problem.
     """
-    random = [discrepancy.whole.columns, problem.random]
+    random = [discrepancy.add_unpredicted.columns, problem.random]
     effects = [part for part in random if part is not None and part.size]
     if not effects:
         return replace(problem, repeats=True) if discrepancy.repeats else problem

@@ -22,7 +22,7 @@ from robotid_sim.estimation.hold_out import (
     MIN_GAIN_OVER_ERROR_TESTED,
     MIN_GAIN_OVER_ERROR_UNSHARED,
     HeldOut,
-    worth,
+    compute_worth,
 )
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, joint_columns, joint_only
@@ -116,13 +116,13 @@ def _find_functions(
     if opposed:
         whole = replace(search, gains=empty.columns[:, :0]).discrepancy(explained)
         names = [(problem.joint_names[j], q) for q, j in (search.keys[c] for c in opposed)]
-        left_out = whole.part([(f.joint, f.quantity) in names for f in whole.unmodeled])
+        left_out = whole.select([(f.joint, f.quantity) in names for f in whole.unmodeled])
     if len(selected) < np.count_nonzero(explained.components.variances):
         search = replace(search, candidates=candidates.subset(selected))
         explained = search.components(y, noise) if selected else None
     if explained is None:
-        return replace(empty, left_out=left_out)
-    return replace(search.discrepancy(explained), left_out=left_out)
+        return replace(empty, unpredicted=left_out)
+    return replace(search.discrepancy(explained), unpredicted=left_out)
 
 
 def _is_periodic(problem: LinearProblem, discrepancy: Discrepancy) -> bool:
@@ -322,13 +322,13 @@ def _select_forward(
     before = empty
     while remaining := [c for c in candidates if c not in selected]:
         gains = [score([*selected, c]) - before for c in remaining]
-        worths = [worth(gain, candidates[c]) for gain, c in zip(gains, remaining, strict=True)]
+        worths = [compute_worth(gain, candidates[c]) for gain, c in zip(gains, remaining, strict=True)]
         best = int(np.argmax(worths))
         if worths[best] < MIN_GAIN:
             break
         selected.append(remaining[best])
         before = before + gains[best]
-    gain = worth(score(together) - empty, MIN_GAIN_OVER_ERROR_TESTED)
+    gain = compute_worth(score(together) - empty, MIN_GAIN_OVER_ERROR_TESTED)
     return list(together) if gain > max(float((before - empty).sum()), MIN_GAIN) else selected
 
 

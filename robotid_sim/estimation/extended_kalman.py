@@ -141,7 +141,7 @@ class _Filter:
         step, e = _Step(robot, self._problem, self.beta, recording.dt), np.zeros(n)
         position = recording.position_noise**2
         for k in range(recording.samples):
-            z, sound = recording.q[k], recording.sound[k]
+            z, sound = recording.q[k], recording.valid[k]
             filter_kernels.update(x, P, z, recording.lead, position, sound, e)
             self.square_sum += float(e @ e)
             ok = step.has_advanced(
@@ -153,7 +153,7 @@ class _Filter:
                     f"the filter loses the motion after {time_lost:.3g} s; its start is inaccurate"
                 )
             filter_kernels.propagate(P, step.A, step.B * self._unit, step.G * noise, recording.dt)
-        self.measured += int(recording.sound.sum())
+        self.measured += int(recording.valid.sum())
         return ""
 
 

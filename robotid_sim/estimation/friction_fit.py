@@ -47,7 +47,7 @@ class FrictionFit:
     """Start values, shape (n,)."""
     std: Float1D
     """Standard deviations, shape (n,); NaN where not identifiable or one-sided."""
-    shown: tuple[bool, ...]
+    identifiable: tuple[bool, ...]
     """Joints whose velocity is identifiable."""
     one_sided: tuple[bool, ...]
     """Joints with a one-sided limit: values beyond it explain the log equally well."""
@@ -60,7 +60,7 @@ class FrictionFit:
     def sentences(self) -> list[str]:
         """Describe the fit; joints without identifiable velocity are omitted."""
         sentences = []
-        for j in np.flatnonzero(self.shown):
+        for j in np.flatnonzero(self.identifiable):
             value, before = self.eps[j], self.start[j]
             text = f"{value:.4g} ± {self.std[j]:.2g}"
             if self.one_sided[j]:
@@ -137,7 +137,7 @@ def _result(
         eps=eps,
         start=start,
         std=std,
-        shown=tuple(np.isin(np.arange(eps.size), active).tolist()),
+        identifiable=tuple(np.isin(np.arange(eps.size), active).tolist()),
         one_sided=tuple(one_sided.tolist()),
         estimate=part_of(whole, count),
         nfev=nfev,
@@ -175,7 +175,7 @@ def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> Frictio
         if not fit.success:
             return None
         revised = build_problem(motion, set_eps(nominal, fit.eps), basis)
-        better = predicts_better(problem, revised)[joints] & np.array(fit.shown)[joints]
+        better = predicts_better(problem, revised)[joints] & np.array(fit.identifiable)[joints]
         if better.all():
             return fit
         joints = joints[better]
@@ -195,7 +195,7 @@ def eps_errors(fit: FrictionFit, problem: LinearProblem, motion: Motion, beta: F
     return joint_columns(Fc * separable.slopes(fit.eps) * std / fit.eps)[:, shown]
 
 
-def finer_rows(motion: Motion, factor: float = 2.0) -> Motion:
+def raise_row_rate(motion: Motion, factor: float = 2.0) -> Motion:
     """Raise the cut-off frequency and the rate of the rows of a motion by a factor.
 
     Friction reverses within about ten milliseconds, so that rows at 5 Hz hardly depend on its

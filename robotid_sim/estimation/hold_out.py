@@ -192,7 +192,7 @@ class _Sums(NamedTuple):
         return beta, sigma, S, squares
 
 
-def worth(gain: Float1D, errors: float = MIN_GAIN_OVER_ERROR) -> float:
+def compute_worth(gain: Float1D, errors: float = MIN_GAIN_OVER_ERROR) -> float:
     """Compute the significant part of a gain of log-likelihood by block, shape (folds,).
 
     This is the gain without the block of the largest gain; minus infinity if it is less than
@@ -213,7 +213,7 @@ def predicts_better(before: LinearProblem, after: LinearProblem) -> Bool1D:
     `MIN_GAIN_OVER_ERROR` times its standard error.
     """
     gains = score_blocks(after) - score_blocks(before)
-    return np.array([worth(gain) > MIN_GAIN for gain in gains.T])
+    return np.array([compute_worth(gain) > MIN_GAIN for gain in gains.T])
 
 
 def compute_certainty(gain: Float1D) -> float:

@@ -123,7 +123,7 @@ class OutputError(Estimator):
                 recording.dt,
                 recording.lead,
                 recording.position_noise**2,
-                recording.sound[part],
+                recording.valid[part],
                 P,
                 gains[part],
                 variance[part],
@@ -228,7 +228,7 @@ def estimate_torque_noise(
     slopes = slopes_along(robot, motion, part, columns[:0], recording.dt)
     position = recording.position_noise**2
     start = np.diag(np.concatenate([position, position / recording.dt**2]))
-    fixed = (recording.dt, recording.lead, position, recording.sound[part])
+    fixed = (recording.dt, recording.lead, position, recording.valid[part])
     prediction = (motion.innovations[part], np.ascontiguousarray(gains[part]))
 
     def cost(log_noise: Float1D) -> float:

@@ -82,7 +82,7 @@ def find_settled_samples(bandwidth: float, recording: RecordedLog) -> Bool1D:
 
     They have not where positions are missing, nor until the start, or a gap, has decayed.
     """
-    sound, step = recording.sound.all(axis=1), bandwidth * recording.dt
+    sound, step = recording.valid.all(axis=1), bandwidth * recording.dt
     missed = np.where(sound, 0.0, step)
     missed[0] += MAX_GAP_TIME_CONSTANTS * np.exp(SETTLING_TIME_CONSTANTS)
     unrest = scipy.signal.lfilter([1.0], [1.0, -np.exp(-step)], missed)
@@ -214,7 +214,7 @@ class _GaussNewton:
                 recording.dt,
                 recording.lead,
                 np.ascontiguousarray(gains[part]),
-                recording.sound[part],
+                recording.valid[part],
                 D,
                 psi[part],
             )

@@ -19,7 +19,7 @@ class RecordedLog:
     torque without a parameter [N m], shape (N, n)."""
     dq: Float1D
     """Approximate velocity of the first sample [rad/s], shape (n,)."""
-    sound: Bool2D
+    valid: Bool2D
     """Which positions are measured; others are interpolated, shape (N, n)."""
     dt: float
     """Sample time [s]."""
@@ -33,8 +33,8 @@ class RecordedLog:
         freeze(self, (None, None), "q")
         freeze(self, self.q.shape, "tau")
         freeze(self, self.q.shape[1:], "dq", "position_noise")
-        if self.sound.shape != self.q.shape:
-            raise ShapeError(f"sound has shape {self.sound.shape}, expected {self.q.shape}")
+        if self.valid.shape != self.q.shape:
+            raise ShapeError(f"sound has shape {self.valid.shape}, expected {self.q.shape}")
         if abs(self.lead) > 0.5001 * self.dt:
             raise OptionError(
                 f"the time offset of a position is {self.lead:g} s, more than half a sample"

@@ -128,7 +128,7 @@ def predict(robot: Robot, recording: RecordedLog, gains: Float) -> PredictedMoti
     states, velocities, accelerations = (np.empty((recording.samples, k)) for k in (2 * n, n, n))
     x = start_state(recording)
     for k in range(recording.samples):
-        z, sound = recording.q[k], recording.sound[k]
+        z, sound = recording.q[k], recording.valid[k]
         filter_kernels.correct(x, z, recording.lead, sound, gains[k], innovations[k])
         if not np.abs(innovations[k]).max() < MAX_INNOVATION:
             return None

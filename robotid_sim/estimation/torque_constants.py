@@ -58,14 +58,14 @@ class TorqueConstants:
     steps: int
     success: bool
     message: str
-    shown: Bool1D
+    determined: Bool1D
     """Joints whose load torque exceeds their noise, shape (n,). The gain of other joints follows
     from shared parameters, and depends on the model."""
 
     @property
-    def suspicion(self) -> str:
+    def load_warning(self) -> str:
         """Warning about the given load; empty if there is none."""
-        gains = self.gains[self.shown]
+        gains = self.gains[self.determined]
         if not self.success or gains.size < 2 or np.ptp(gains) > MAX_GAIN_SPREAD * gains.max():
             return ""
         factor = float(np.median(gains))
@@ -81,7 +81,7 @@ class TorqueConstants:
         if not self.success:
             return [f"The torque constants could not be estimated: {self.message}."]
         sentences = []
-        joints = zip(self.joint_names, self.gains, self.std, self.shown, strict=True)
+        joints = zip(self.joint_names, self.gains, self.std, self.determined, strict=True)
         for name, gain, std, shown in joints:
             if not shown:
                 sentences.append(
@@ -133,7 +133,7 @@ def estimate_torque_constants(
     phi[unknown] = constants.estimate.beta[basis.rank :]
     of_load = (payload_columns(loaded, nominal) @ phi).reshape(-1, nominal.dof)
     determined = np.sqrt((of_load**2).mean(axis=0)) > constants.estimate.noise_std
-    return replace(constants, estimate=part_of(constants.estimate, basis.rank), shown=determined)
+    return replace(constants, estimate=part_of(constants.estimate, basis.rank), determined=determined)
 
 
 def _gauss_newton(
@@ -166,5 +166,5 @@ def _gauss_newton(
         steps=steps,
         success=whole.success,
         message=whole.message,
-        shown=np.ones(n, dtype=bool),
+        determined=np.ones(n, dtype=bool),
     )

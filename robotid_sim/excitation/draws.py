@@ -37,7 +37,7 @@ class Draw:
     value: float
 
 
-def feasible_draws(
+def sample_feasible(
     problem: ExcitationProblem,
     rng: np.random.Generator,
     candidates: int,

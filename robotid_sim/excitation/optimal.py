@@ -15,7 +15,7 @@ from robotid_sim.excitation.constraints import Violation
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import (
     Draw,
-    feasible_draws,
+    sample_feasible,
     move_start,
     require_rank,
     require_rest,
@@ -148,7 +148,7 @@ def optimal_design(
     starts, search = plan.gradient.starts, plan.gradient
     problem = plan.problem(nominal, basis)
     draw_share = DRAW_SHARE if starts else 1.0
-    drawn = feasible_draws(
+    drawn = sample_feasible(
         problem,
         rng,
         max(search.candidates, starts),

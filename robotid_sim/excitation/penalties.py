@@ -30,7 +30,7 @@ from robotid_sim.excitation.constraints import (
     tighten_bounds,
 )
 from robotid_sim.excitation.criteria import Criterion
-from robotid_sim.excitation.draws import feasible_draws, move_start
+from robotid_sim.excitation.draws import sample_feasible, move_start
 from robotid_sim.excitation.problem import Aim, ExcitationProblem
 
 PENALTY_WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
@@ -258,12 +258,12 @@ def wide_draw(problem: ExcitationProblem, rng: np.random.Generator) -> Float1D:
     of a few can, it is a draw that is shrunk. Raises `InfeasibleError` if there is none either.
     """
     if not problem.extra:
-        return feasible_draws(problem, rng, 1)[0].x
+        return sample_feasible(problem, rng, 1)[0].x
     draws = (move_start(problem, problem.space.random(rng)) for _ in range(WIDE_DRAW_COUNT))
     moved = (move_apart(problem, x) for x in draws)
     wide = list(islice((x for x in moved if x is not None), 2))
     if not wide:
-        return feasible_draws(problem, rng, WIDE_DRAW_COUNT)[0].x
+        return sample_feasible(problem, rng, WIDE_DRAW_COUNT)[0].x
     return min(wide, key=problem.value)
 
 

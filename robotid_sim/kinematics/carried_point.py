@@ -14,7 +14,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, MotionArrays, fre
 from robotid_sim.errors import PathError, ShapeError
 from robotid_sim.kinematics import point_kernels
 from robotid_sim.kinematics.forward import link_poses
-from robotid_sim.kinematics.inverse import beyond_limits, pose_label
+from robotid_sim.kinematics.inverse import find_exceeded_limit, pose_label
 from robotid_sim.kinematics.workspace import configurations
 from robotid_sim.model.robot import Robot
 
@@ -207,7 +207,7 @@ def make_carried_point(
         seed = replace(bare, q_start=start)
         seed = replace(seed, orientation=seed.pose()[:3, :3])
         candidate = seed if center is None else seed.move_to(np.array(center))
-        if candidate is None or beyond_limits(robot, candidate.q_start) is not None:
+        if candidate is None or find_exceeded_limit(robot, candidate.q_start) is not None:
             continue
         use = np.abs(candidate.q_start - limits.middle) / limits.half_range
         candidates.append(

@@ -10,7 +10,7 @@ from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.kinematics.inverse import (
     Demand,
     PathSolution,
-    beyond_limits,
+    find_exceeded_limit,
     pose_error,
     pose_label,
     singularity_index,
@@ -131,7 +131,7 @@ def _violation(robot: Robot, spline: BSpline, points: int) -> tuple[int, str] | 
     if not outside.any():
         return None
     first = int(outside.argmax())
-    reason = beyond_limits(robot, dense[first])
+    reason = find_exceeded_limit(robot, dense[first])
     assert reason is not None
     return first // SAMPLES_PER_POSE, reason
 

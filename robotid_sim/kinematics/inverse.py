@@ -112,7 +112,7 @@ def solve_path(
         q = _center_joints(robot, poses[0], q, demand)
     for k, pose in enumerate(poses):
         q, reached = inverse_kinematics(robot, pose, q, demand)
-        obstacle = beyond_limits(robot, q) if reached else f"is out of reach of '{robot.name}'"
+        obstacle = find_exceeded_limit(robot, q) if reached else f"is out of reach of '{robot.name}'"
         if obstacle is None:
             path[k], index[k] = q, singularity_index(robot, q, demand)
             if index[k] > largest_index:
@@ -132,7 +132,7 @@ def pose_label(poses: Float, k: int) -> str:
     return f"point {k + 1} of {len(poses)} at ({x:g}, {y:g}, {z:g})"
 
 
-def beyond_limits(robot: Robot, q: Float1D) -> str | None:
+def find_exceeded_limit(robot: Robot, q: Float1D) -> str | None:
     """Find the first joint, base to tip, that leaves its range, or None."""
     for joint, unit, value in zip(robot.joints, robot.joint_units, q, strict=True):
         for beyond, word, limit in (

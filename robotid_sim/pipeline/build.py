@@ -19,7 +19,7 @@ from robotid_sim.engine.engines import engine_named
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import ControllerError, OptionError, SimulationDiverged
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.excitation.draws import feasible_draws
+from robotid_sim.excitation.draws import sample_feasible
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.experiment.conditions import CONDITIONS, NAME_JOINER, Condition
 from robotid_sim.experiment.rollout import Cell, rollout
@@ -173,7 +173,7 @@ def build_setup(
         if in_full or config.control != ControlConfig():
             loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
     with add_clearance(nominal, excitation) as (whole, _):
-        feasible_draws(whole.problem(nominal, basis), streams("rehearsal"), 1)  # or raises
+        sample_feasible(whole.problem(nominal, basis), streams("rehearsal"), 1)  # or raises
         unseen = build_unseen(nominal, basis, whole, config, is_wide=in_full)
     setup = Setup(
         cell=cell,

@@ -16,7 +16,7 @@ from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlane, TorqueLimit
 from robotid_sim.excitation.criteria import Criterion, DOptimality
-from robotid_sim.excitation.draws import feasible_draws
+from robotid_sim.excitation.draws import sample_feasible
 from robotid_sim.excitation.information import Prior, compute_information
 from robotid_sim.excitation.penalties import wide_draw
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch, SwarmSearch
@@ -191,7 +191,7 @@ def build_unseen(
         options = replace(options, harmonics=design.harmonics)
     whole = replace(plan, family=options, criterion=DOptimality(), noise_std=None, prior=None)
     problem = whole.problem(nominal, basis)
-    x = wide_draw(problem, rng) if is_wide else feasible_draws(problem, rng, 1)[0].x
+    x = wide_draw(problem, rng) if is_wide else sample_feasible(problem, rng, 1)[0].x
     trajectory = problem.space.trajectory(x)
     assert isinstance(trajectory, FourierTrajectory)
     return trajectory

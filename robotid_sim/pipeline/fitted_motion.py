@@ -13,7 +13,7 @@ from robotid_sim.estimation.friction_fit import (
     FrictionFit,
     eps_errors,
     estimate_eps,
-    finer_rows,
+    raise_row_rate,
     revise_eps,
     set_eps,
 )
@@ -104,7 +104,7 @@ def _revise_eps(
     model: RevisedModel, logs: Sequence[Log], smooth: Motion, plan: FitPlan
 ) -> RevisedModel:
     """Revise the transition velocities that improve the prediction of both kinds of motion."""
-    nominal, basis, finer = model.nominal, model.basis, finer_rows(smooth)
+    nominal, basis, finer = model.nominal, model.basis, raise_row_rate(smooth)
     fit = revise_eps(finer, nominal, basis)
     while fit is not None:
         revised = set_eps(nominal, fit.eps)
@@ -112,7 +112,7 @@ def _revise_eps(
         before = join_motions(motions_of(logs, model.preprocessors, nominal))
         after = join_motions(motions_of(logs, again, revised))
         problems = build_problem(before, nominal, basis), build_problem(after, revised, basis)
-        shown = np.array(fit.shown)
+        shown = np.array(fit.identifiable)
         better = predicts_better(*problems) & shown
         if (better == shown).all():
             return replace(model, preprocessors=again, nominal=revised, eps=fit)
@@ -195,7 +195,7 @@ def make_recording(
         q=log.q[used],
         tau=tau[used],
         dq=motion.dq[used][0],
-        sound=sound[used],
+        valid=sound[used],
         dt=log.dt,
         lead=lead,
         position_noise=np.asarray(np.maximum(noise, MIN_NOISE_RATIO * np.abs(log.q).max())),

@@ -55,7 +55,7 @@ class PayloadResult:
                 "joint_names": list(estimate.joint_names),
                 "actual_over_assumed_gain": estimate.gains.tolist(),
                 "std": estimate.std.tolist(),
-                "shown": estimate.shown.tolist(),
+                "shown": estimate.determined.tolist(),
             }
         content = {"robot": self.robot, "success": estimate.success, **values}
         return content | ({"warning": self.warning} if self.warning else {})
@@ -129,7 +129,7 @@ def payload(
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         phi = payload_parameters(nominal, load.mass, np.array(load.com), tensor)
     constants = estimate_torque_constants(bare, heavy, phi, nominal, basis)
-    warning = "; ".join(filter(None, (warning, constants.suspicion)))
+    warning = "; ".join(filter(None, (warning, constants.load_warning)))
     return PayloadResult(nominal.name, logs, constants, warning)
 
 

@@ -19,8 +19,8 @@ from robotid_sim.estimation.discrepancy import (
 )
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.friction_fit import finer_rows
-from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_GAIN_OVER_ERROR_TESTED, worth
+from robotid_sim.estimation.friction_fit import raise_row_rate
+from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_GAIN_OVER_ERROR_TESTED, compute_worth
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.structure import EMPTY_STRUCTURE, set_term_values
 from robotid_sim.estimation.structure_search import MIN_ROWS
@@ -67,7 +67,7 @@ def fit_logs(
     progress("identify", 0.6)
     is_long = fitted.rows.samples >= MIN_ROWS
     # Functions that fed-back noise causes are not joint terms.
-    if plan.terms_by_need and discrepancy.whole.unmodeled and is_long and loop_noise is None:
+    if plan.terms_by_need and discrepancy.add_unpredicted.unmodeled and is_long and loop_noise is None:
         fitted, discrepancy = _add_terms_by_need(logs, plan, (fitted, discrepancy), choose())
     return estimate(fitted, discrepancy, plan, rng, loop_noise=loop_noise, progress=progress)
 
@@ -101,8 +101,8 @@ def _add_terms_by_need(
     model = base[0].model
     if delays_of(choice.model) != delays_of(model):
         gain = (after - before).sum(axis=1)
-        return with_terms if worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > MIN_GAIN else base
-    gains = [worth(gain, MIN_GAIN_OVER_ERROR_TESTED) for gain in (after - before).T]
+        return with_terms if compute_worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > MIN_GAIN else base
+    gains = [compute_worth(gain, MIN_GAIN_OVER_ERROR_TESTED) for gain in (after - before).T]
     better = (np.array(gains) > MIN_GAIN) & choice.joints
     if not better.any():
         return base
@@ -128,7 +128,7 @@ def estimate(
     """
     nominal, structure, rows = fitted.model.nominal, fitted.structure, fitted.rows
     projected = structure.project_rows(rows)
-    fine = finer_rows(fitted.smooth, RATE_RATIO)
+    fine = raise_row_rate(fitted.smooth, RATE_RATIO)
     model = replace(nominal, terms=(*nominal.terms, *structure.list_lasting_terms()))
     discrepancy = remove_unpredictive(discrepancy, projected, fine, model)
     problem = weigh_discrepancy(projected, discrepancy)

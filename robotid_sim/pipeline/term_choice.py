@@ -8,8 +8,8 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.friction_fit import estimate_eps, finer_rows, set_eps
-from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_GAIN_OVER_ERROR_TESTED, HeldOut, worth
+from robotid_sim.estimation.friction_fit import estimate_eps, raise_row_rate, set_eps
+from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_GAIN_OVER_ERROR_TESTED, HeldOut, compute_worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.structure import EMPTY_STRUCTURE, Structure
@@ -89,8 +89,8 @@ class TermChoice:
         if fit is not None:
             start, eps = fit.start, np.where(joints, other.model.nominal.eps, model.nominal.eps)
             nominal, changed = set_eps(model.nominal, start), np.flatnonzero(eps != start)
-            again = estimate_eps(finer_rows(self.motion), nominal, model.basis, joints=changed)
-            revised = again if again.success and any(again.shown) else None
+            again = estimate_eps(raise_row_rate(self.motion), nominal, model.basis, joints=changed)
+            revised = again if again.success and any(again.identifiable) else None
             nominal = nominal if revised is None else set_eps(nominal, revised.eps)
             model = replace(model, nominal=nominal, eps=revised)
             model = replace(model, preprocessors=retune(model, logs, nominal, plan))
@@ -125,7 +125,7 @@ def choose_terms(
     at_once = replace(plan, preprocessor=replace(preprocessor, delay=0.0))
     other = _choose_at_delay(tune_model(logs, nominal, basis, at_once), logs, at_once)
     gain = (other.scores - choice.scores).sum(axis=1)
-    return other if worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > MIN_GAIN else choice
+    return other if compute_worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > MIN_GAIN else choice
 
 
 def delays_of(model: RevisedModel) -> list[float]:
@@ -141,7 +141,7 @@ def _choose_at_delay(model: RevisedModel, logs: Sequence[Log], plan: FitPlan) ->
     predicts held-out blocks better.
     """
     choice, fit = TermChoice.choose(model, logs, plan.joint_terms), model.eps
-    if fit is None or not (choice.joints & np.array(fit.shown)).any():
+    if fit is None or not (choice.joints & np.array(fit.identifiable)).any():
         return choice
     start = replace(model, nominal=set_eps(model.nominal, fit.start), eps=None)
     other = TermChoice.choose(start, logs, plan.joint_terms)

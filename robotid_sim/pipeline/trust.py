@@ -307,16 +307,16 @@ def fit_remarks(fit: Identification) -> list[str]:
     ] * bool(without)
     if chosen.success and chosen.criterion == "restricted" and chosen.message:
         sentences.append(f"{chosen.message[0].upper()}{chosen.message[1:]}.")
-    if discrepancy.notable:
+    if discrepancy.significant:
         sentences.append(
             "The residuals are larger than noise: they contain the unmodeled torque of the table."
         )
-    elif discrepancy.left_out is None and not discrepancy.repeats:
+    elif discrepancy.unpredicted is None and not discrepancy.repeats:
         sentences.append(
             "The residuals are consistent with noise: they depend on no speed, direction, load, "
             "position, time or lag of any joint."
         )
-    if discrepancy.left_out is not None:
+    if discrepancy.unpredicted is not None:
         sentences.append(
             "Functions of the joint state explain residuals but do not predict held-out blocks. "
             "The fit omits them; the intervals include their effect."

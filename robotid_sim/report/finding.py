@@ -97,7 +97,7 @@ def trust_section(assessment: Assessment) -> tuple[Section, ...]:
     if intervals is None:
         return ()
     charts, tables = trust_charts(assessment)
-    if fit.discrepancy.notable:
+    if fit.discrepancy.significant:
         tables = (tabulate_unmodeled(fit.discrepancy, fit.nominal), *tables)
     relative = relative_std(chosen.beta, chosen.std)
     inaccurate = [int(k) for k in np.argsort(-relative, kind="stable") if not well_known(chosen)[k]]

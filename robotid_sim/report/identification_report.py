@@ -75,7 +75,7 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
     if chosen.success:
         shares = scale_by_measured(chosen.torque_rms, rms(fit.problem.unstack_rows(fit.problem.y)))
         worst = float(np.nanmax(shares))
-        excluded = " without the unmodeled torque" if fit.discrepancy.notable else ""
+        excluded = " without the unmodeled torque" if fit.discrepancy.significant else ""
         sentence = (
             f"The residual is at most {percent(worst)} of the RMS torque of a joint{excluded}; "
         )
@@ -194,9 +194,9 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
     if fit.structure.terms:
         terms = (f"{each.term.kind} ({each.term.joint})" for each in fit.structure.terms)
         yield f"terms chosen: {', '.join(terms)}"
-    if fit.discrepancy.notable:
+    if fit.discrepancy.significant:
         quantities: dict[str, list[str]] = {}
-        for function in fit.discrepancy.notable:
+        for function in fit.discrepancy.significant:
             quantities.setdefault(function.joint, []).append(function.quantity)
         functions = (f"{joint} ({', '.join(names)})" for joint, names in quantities.items())
         yield f"unmodeled torque as a function of: {', '.join(functions)}"
@@ -207,7 +207,7 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
             yield f"  unlikely: {'; '.join(unlikely)}"
     if fit.warning:
         yield f"WARNING: {fit.warning}"
-    elif fit.discrepancy.notable:
+    elif fit.discrepancy.significant:
         yield "next: run `robotid diagnose` to find the causes of the unmodeled torque"
     else:
         least = ", ".join(assessment.least_known)
@@ -282,7 +282,7 @@ def identify_details(assessment: Assessment) -> Iterator[Text]:
     if fit.structure.terms:
         yield ""
         yield terms_table(fit.structure, nominal)
-    if fit.discrepancy.notable:
+    if fit.discrepancy.significant:
         yield ""
         yield tabulate_unmodeled(fit.discrepancy, nominal)
         yield (

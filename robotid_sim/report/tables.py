@@ -264,7 +264,7 @@ def terms_table(structure: Structure, robot: Robot) -> Table:
 def tabulate_unmodeled(discrepancy: Discrepancy, robot: Robot) -> Table:
     """Tabulate the unmodeled torque: functions of the state, size and likely cause."""
     units = dict(zip(robot.joint_names, robot.joint_units, strict=True))
-    functions = discrepancy.notable
+    functions = discrepancy.significant
     return Table.from_columns(
         {
             "joint": [f.joint for f in functions],

@@ -10,7 +10,7 @@ from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, PathError, ShapeError
 from robotid_sim.kinematics.following import MIN_POINTS, make_rest_to_rest_spline, phase_spline
-from robotid_sim.kinematics.inverse import beyond_limits, singularity_index
+from robotid_sim.kinematics.inverse import find_exceeded_limit, singularity_index
 from robotid_sim.kinematics.workspace import tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
@@ -215,7 +215,7 @@ def shape_path(
     further = robot.limits.middle + random * robot.limits.half_range
     for middle, share in product((robot.limits.middle, robot.home, *further), SWING_SHARES):
         points = middle + share * wide
-        inside = beyond_limits(robot, points.min(axis=0)) or beyond_limits(
+        inside = find_exceeded_limit(robot, points.min(axis=0)) or find_exceeded_limit(
             robot, points.max(axis=0)
         )
         if inside is None and (keeps is None or keeps(points)):

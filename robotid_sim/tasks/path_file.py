@@ -24,7 +24,7 @@ from robotid_sim.kinematics.following import (
     follow_joints,
     make_rest_to_rest_spline,
 )
-from robotid_sim.kinematics.inverse import Demand, PathSolution, beyond_limits
+from robotid_sim.kinematics.inverse import Demand, PathSolution, find_exceeded_limit
 from robotid_sim.kinematics.workspace import starts, tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import JointPath, TimedPath
@@ -322,7 +322,7 @@ def _joint_solution(
     robot: Robot, waypoints: Waypoints, spline: BSpline, points: int, keeps: Keeps | None
 ) -> PathSolution:
     for row, q in enumerate(waypoints.values, start=1):
-        reason = beyond_limits(robot, q)
+        reason = find_exceeded_limit(robot, q)
         if reason is not None:
             raise PathError(f"{waypoints.file}, row {row}: {reason}; correct the file")
     return check_clearance(follow_joints(robot, spline, tip_demand(robot), points), keeps)

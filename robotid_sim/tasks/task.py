@@ -13,7 +13,7 @@ from robotid_sim.arrays import Float1D, freeze, readonly
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, PathError
 from robotid_sim.kinematics.forward import tip_pose
-from robotid_sim.kinematics.inverse import Demand, beyond_limits, inverse_kinematics
+from robotid_sim.kinematics.inverse import Demand, find_exceeded_limit, inverse_kinematics
 from robotid_sim.kinematics.workspace import motion_axes, reach, tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
@@ -273,7 +273,7 @@ def _offset(robot: Robot, pose: Float1D, shift: Float1D, demand: Demand) -> Floa
         target = tip_pose(robot, pose)
         target[:3, 3] += direction
         q, reached = inverse_kinematics(robot, target, pose, demand)
-        reason = (beyond_limits(robot, q) or "") if reached else reason
+        reason = (find_exceeded_limit(robot, q) or "") if reached else reason
         if reached and not reason:
             return q - pose
     x, y, z = np.round(shift, 4) + 0.0  # no negative zero

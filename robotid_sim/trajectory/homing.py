@@ -10,7 +10,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, freeze, readonly
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.files import write_json
-from robotid_sim.kinematics.inverse import beyond_limits
+from robotid_sim.kinematics.inverse import find_exceeded_limit
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION
 from robotid_sim.trajectory.reference import (
@@ -141,6 +141,6 @@ def add_return(robot: Robot, trajectory: Excitation) -> HomedTrajectory:
 
 
 def _require_inside(robot: Robot, q: Float1D, what: str, remedy: str) -> None:
-    reason = beyond_limits(robot, q)
+    reason = find_exceeded_limit(robot, q)
     if reason is not None:
         raise InfeasibleError(f"{what} of '{robot.name}' {reason}; {remedy}")

@@ -92,13 +92,13 @@ def error_of(
     """
     # The covariance of parameters given the functions of the fit; ignored functions are errors of
     # the parameters.
-    left_out = discrepancy.left_out.columns if discrepancy.left_out is not None else None
+    left_out = discrepancy.unpredicted.columns if discrepancy.unpredicted is not None else None
     effects = [part for part in (left_out, problem.random) if part is not None and part.size]
     rows = replace(
         weigh_discrepancy(problem, discrepancy), random=np.hstack(effects) if effects else None
     )
     cov = WeightedLeastSquares().fit(rows, np.random.default_rng(0)).cov
-    discrepancy = discrepancy.whole
+    discrepancy = discrepancy.add_unpredicted
     b, sizes = problem.basis.rank, [len(function.knots) for function in discrepancy.functions]
     mean, root = _joint_posterior(problem, beta, cov, discrepancy, sum(sizes))
     parts = np.split(np.column_stack([root, mean]), np.cumsum([b, *sizes])[:-1])

@@ -56,7 +56,7 @@ class Recorded:
             q=q + n,
             tau=tau + v,
             dq=start,
-            sound=np.ones(shape, dtype=bool),
+            valid=np.ones(shape, dtype=bool),
             dt=self.dt,
             lead=0.0,
             position_noise=self.position_noise if level else np.full(self.robot.dof, 1e-9),

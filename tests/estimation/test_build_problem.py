@@ -13,8 +13,8 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.estimation.friction_fit import finer_rows
-from robotid_sim.estimation.hold_out import DEGREES_OF_FREEDOM, HeldOut, worth
+from robotid_sim.estimation.friction_fit import raise_row_rate
+from robotid_sim.estimation.hold_out import DEGREES_OF_FREEDOM, HeldOut, compute_worth
 from robotid_sim.estimation.least_squares import (
     MAX_WEIGHT_RATIO,
     WeightedLeastSquares,
@@ -189,7 +189,7 @@ def test_rows_are_those_of_each_log_and_exact(lab):
     np.testing.assert_allclose(problem.W @ beta, problem.y, atol=1e-11 * np.abs(problem.y).max())
     whole = join_motions(motions)
     assert whole.row_times.size == problem.samples == log_of(whole).size
-    finer = finer_rows(whole)
+    finer = raise_row_rate(whole)
     assert build_problem(finer, lab.nominal, lab.basis).samples == log_of(finer).size
 
 
@@ -347,4 +347,4 @@ def test_random_effects_are_shrunk_by_their_variance():
 )
 def test_a_gain_of_one_block_is_worth_nothing(gain, sign):
     spread = np.linspace(-0.1, 0.1, 8)
-    assert np.sign(worth(np.array(gain) + spread)) == sign
+    assert np.sign(compute_worth(np.array(gain) + spread)) == sign

@@ -239,7 +239,7 @@ def test_intervals_cover_where_periods_repeat_what_no_function_explains(case):
 def test_what_no_one_could_measure_is_not_said():
     large, small = (UnmodeledFunction("elbow", "time", 1.0, over, 9.0) for over in (0.5, 1e-6))
     found = Discrepancy((large, small), np.zeros((4, 2)), np.ones(1))
-    assert found.notable == (large,)
+    assert found.significant == (large,)
 
 
 def model_of(case, beta):

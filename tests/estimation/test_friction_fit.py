@@ -13,7 +13,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.estimation.friction_fit import (
     eps_errors,
     estimate_eps,
-    finer_rows,
+    raise_row_rate,
     revise_eps,
     set_eps,
 )
@@ -68,7 +68,7 @@ class TestEps:
     @pytest.mark.slow
     def test_it_is_found_from_twice_and_half(self, data, fits):
         errors = np.array([found.eps / data.robot.eps - 1.0 for found, _ in fits])
-        assert all(found.success and all(found.shown) for found, _ in fits)
+        assert all(found.success and all(found.identifiable) for found, _ in fits)
         assert np.sqrt((errors**2).mean(axis=0)).max() < 0.06  # the shoulder; others 1-3 %
         stds = np.array([found.std / data.robot.eps for found, _ in fits])
         assert 0.6 < np.sqrt((errors**2 / stds**2).mean()) < 1.5  # 30 values scatter by 13 %
@@ -96,7 +96,7 @@ class TestEps:
 def test_eps_is_found_from_decades_away(data, factor):
     wrong = set_eps(data.robot, factor * data.robot.eps)
     found = estimate_eps(noisy(data, 0), wrong, data.basis)
-    assert all(found.shown)
+    assert all(found.identifiable)
     assert not any(found.one_sided)
     errors = found.eps / data.robot.eps - 1.0
     assert np.abs(errors).max() < 0.15
@@ -110,7 +110,7 @@ def test_a_sign_that_switches_at_once_is_one_sided(data):
     motion = data.motion(sharp + LONG * data.white(np.random.default_rng(0)))
     found = estimate_eps(motion, robot, data.basis)
     assert found.success
-    assert all(found.shown)
+    assert all(found.identifiable)
     assert (found.eps < 0.2 * robot.eps).all()
     limits = np.array(found.one_sided)
     assert limits.any()
@@ -131,7 +131,7 @@ class TestRevision:
         eps = np.array(data.robot.eps)
         eps[[1, 4]] *= factor
         found = revise_eps(noisy(data, 0), set_eps(data.robot, eps), data.basis)
-        assert np.flatnonzero(found.shown).tolist() == [1, 4]
+        assert np.flatnonzero(found.identifiable).tolist() == [1, 4]
         np.testing.assert_allclose(found.eps, data.robot.eps, rtol=0.15)
 
     def test_a_base_without_coulomb_friction_shows_none(self, data):
@@ -158,12 +158,12 @@ def test_joints_without_coulomb_friction_keep_their_eps(exact, iiwa):
     assert all(joint.friction.Fc == 0.0 for joint in iiwa.joints)
     wrong = set_eps(iiwa, 2.0 * iiwa.eps)
     found = estimate_eps(noisy(data, 0), wrong, data.basis)
-    assert sum(found.shown) <= 1  # a friction that is all noise may be significant by chance
-    hidden = ~np.array(found.shown)
+    assert sum(found.identifiable) <= 1  # a friction that is all noise may be significant by chance
+    hidden = ~np.array(found.identifiable)
     np.testing.assert_array_equal(found.eps[hidden], wrong.eps[hidden])
     assert np.isnan(found.std[hidden]).all()
     assert found.estimate.success
-    assert len(found.sentences()) == sum(found.shown)
+    assert len(found.sentences()) == sum(found.identifiable)
 
 
 def test_eps_without_coulomb_parameters_is_refused(arm, exact):
@@ -268,9 +268,9 @@ def test_it_is_estimated_and_costs_the_linear_parameters_little(run, wrong, logs
     eps, found, known = [], [], []
     for log in logs:
         motion = RtsSmoother()(log, wrong)
-        revised = estimate_eps(finer_rows(motion), wrong, run.basis)
+        revised = estimate_eps(raise_row_rate(motion), wrong, run.basis)
         assert revised.success
-        assert all(revised.shown)
+        assert all(revised.identifiable)
         best = fit(motion, run.nominal, run.basis)
         own = fit(motion, set_eps(wrong, revised.eps), run.basis)
         eps.append(revised.eps / run.plant.eps - 1.0)

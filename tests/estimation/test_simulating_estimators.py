@@ -101,9 +101,9 @@ def test_likelihood_finds_the_torque_noise_of_a_shaken_loop(data):
 
 def test_constant_gains_hold_a_motion_once_they_have_forgotten_what_they_missed(data):
     (recording,) = data.problem().recordings  # at 250 Hz
-    sound = recording.sound.copy()
+    sound = recording.valid.copy()
     sound[[200, *range(500, 510)], 0] = False
-    held = find_settled_samples(10.0, replace(recording, sound=sound))
+    held = find_settled_samples(10.0, replace(recording, valid=sound))
     (at,) = np.nonzero(~held)
     start, single, gap = np.split(at, np.nonzero(np.diff(at) > 1)[0] + 1)
     assert (start[0], start[-1]) == (0, 124)
@@ -116,10 +116,10 @@ def test_constant_gains_hold_a_motion_once_they_have_forgotten_what_they_missed(
 def test_samples_that_are_not_sound_have_no_say(data, method):
     problem = data.problem(0)
     (recording,) = problem.recordings
-    q, sound = recording.q.copy(), recording.sound.copy()
+    q, sound = recording.q.copy(), recording.valid.copy()
     sound[500:510, 0] = False
     q[500:510, 0] += 0.1
-    changed = replace(problem, recordings=(replace(recording, q=q, sound=sound),))
+    changed = replace(problem, recordings=(replace(recording, q=q, valid=sound),))
     found, whole = method.fit(changed), method.fit(problem)
     assert (np.abs(found.beta - whole.beta) < whole.std).all()
 
@@ -177,4 +177,4 @@ def test_recordings_that_cannot_be_are_refused(data):
     with pytest.raises(OptionError, match="noise of its positions"):
         replace(recording, position_noise=0.0 * recording.position_noise)
     with pytest.raises(ShapeError, match="sound"):
-        replace(recording, sound=recording.sound[1:])
+        replace(recording, valid=recording.valid[1:])

@@ -13,7 +13,7 @@ from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import InfeasibleError, OptionError, ShapeError
 from robotid_sim.excitation.constraints import TipBox, TipPlane, TorqueLimit, violations
 from robotid_sim.excitation.design import random_feasible, torque_ratios
-from robotid_sim.excitation.draws import feasible_draws
+from robotid_sim.excitation.draws import sample_feasible
 from robotid_sim.excitation.optimal import optimal_design, optimize
 from robotid_sim.excitation.penalties import PENALTY_WEIGHTS, WAY_SHARES, Clearance, Penalty, softly
 from robotid_sim.excitation.plan import (
@@ -178,7 +178,7 @@ def test_the_gradient_is_that_of_the_value(problem):
 
 
 def test_what_keeps_everything_costs_nothing(problem):
-    (draw, *_) = feasible_draws(problem, np.random.default_rng(0), 5)
+    (draw, *_) = sample_feasible(problem, np.random.default_rng(0), 5)
     smaller = problem.rest + 0.5 * (draw.x - problem.rest)
     penalty = penalty_of(problem)
     assert problem.is_feasible(smaller)
@@ -241,12 +241,12 @@ def test_rounds_begin_again_if_what_they_see_stays_as_deep(problem, monkeypatch,
 def test_links_are_kept_apart_at_little_cost(problem, seed):
     arm, basis, plan = problem.nominal, problem.basis, DesignPlan(family=problem.options)
     free = plan.problem(arm, basis)
-    (draw, *_) = feasible_draws(free, np.random.default_rng(seed), 20)
+    (draw, *_) = sample_feasible(free, np.random.default_rng(seed), 20)
     best = optimize(free, 25, draw.x).value
     with add_clearance(arm, replace(plan, clearance=0.02, floor=0.0)) as (kept, _):
         safe = kept.problem(arm, basis)
         assert not safe.is_feasible(draw.x)
-        (start, *_) = feasible_draws(safe, np.random.default_rng(seed), 20)
+        (start, *_) = sample_feasible(safe, np.random.default_rng(seed), 20)
         x, _, _ = softly(safe, start.x, safe.criterion, 25, lambda _: None)
         assert safe.is_feasible(x)
     # D-optimality is log det of the covariance: a fifth for the std of a parameter.

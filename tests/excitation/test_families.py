@@ -10,7 +10,7 @@ from robots import urdf_path
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError
 from robotid_sim.excitation import FAMILIES
 from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
-from robotid_sim.kinematics.inverse import beyond_limits
+from robotid_sim.kinematics.inverse import find_exceeded_limit
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.homing import HomedTrajectory, add_approach, add_return
 from robotid_sim.trajectory.trajectory_files import load_trajectory
@@ -179,7 +179,7 @@ def test_it_works_on_every_robot(robot):
         space = FAMILIES.build(name, period=PERIOD).space(robot)
         trajectory = space.trajectory(space.random(seeded()))
         reference = trajectory(np.linspace(trajectory.start, trajectory.duration, 400))
-        assert all(beyond_limits(robot, q) is None for q in reference.q)
+        assert all(find_exceeded_limit(robot, q) is None for q in reference.q)
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from judging import CONDITIONAL, FAILED, REPRODUCED, UNTESTED, by_claim, verdicts_of
 
-from robotid_sim.excitation.draws import feasible_draws
+from robotid_sim.excitation.draws import sample_feasible
 from robotid_sim.papers.rs010n import engine, model
 from robotid_sim.papers.rs010n.engine import CLAMPED, FREE
 from robotid_sim.papers.rs010n.paper import add_computed
@@ -24,7 +24,7 @@ METHOD = "SEDSABSO"
 
 
 def some_excitation() -> list[float]:
-    return feasible_draws(model.gradient_problem(), np.random.default_rng(0), 20)[0].x.tolist()
+    return sample_feasible(model.gradient_problem(), np.random.default_rng(0), 20)[0].x.tolist()
 
 
 @pytest.fixture(scope="module")

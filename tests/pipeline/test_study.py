@@ -371,8 +371,8 @@ def test_faults_are_not_sound_and_a_joint_without_torque_is_not_simulated(run, l
     motion = tuned(spiked, run.nominal)
     recording = make_recording(spiked, tuned, motion, run.nominal)
     at = 3000 - motion.row_filter.first
-    assert not recording.sound[at, 0]
-    assert recording.sound.mean() > 0.99
+    assert not recording.valid[at, 0]
+    assert recording.valid.mean() > 0.99
     tau = log.tau_meas.copy()
     tau[:, 1] = 0.0
     chosen = replace(plan, estimators={"oe": ESTIMATORS.build("output-error")}, chosen="oe")

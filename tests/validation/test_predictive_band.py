@@ -103,7 +103,7 @@ def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, 
     others = np.arange(6) != joint
     assert (unseen[:, others] < 2.0 * case.noise[others]).all()
     plain_lacks = tuple(replace(k, values=(), friction=(0.0, 0.0, 0.0)) for k in found.unmodeled)
-    left_out = replace(found.part([False]), left_out=replace(found, unmodeled=plain_lacks))
+    left_out = replace(found.select([False]), unpredicted=replace(found, unmodeled=plain_lacks))
     counted = spread_of(
         error_of(plain, estimate.beta, left_out, np.zeros(6)), motion, case.robot, case.basis
     )

@@ -18,7 +18,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import Criterion
-from robotid_sim.excitation.draws import feasible_draws
+from robotid_sim.excitation.draws import sample_feasible
 from robotid_sim.excitation.optimal import DesignCost, optimize
 from robotid_sim.excitation.plan import Handling
 from robotid_sim.excitation.problem import ExcitationProblem
@@ -110,7 +110,7 @@ def gradient(*, seed: int, run: int, draws: int, iterations: int) -> dict[str, A
     problem = CountedProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
     rng = make_stream(seed, PAPER_NAME, "gradient", f"run {run}")
     began = time.process_time()
-    start = feasible_draws(problem, rng, draws)[0]
+    start = sample_feasible(problem, rng, draws)[0]
     optimized = optimize(problem, iterations, start.x)
     x = optimized.x if optimized.value < start.value else start.x
     seconds = time.process_time() - began
@@ -245,7 +245,7 @@ def _unseen(errors: Float2D, true: Float1D, seed: int) -> Float1D:
     which the paper does not model.
     """
     fourier = model.problem("joint Fourier series, unit columns")
-    (drawn,) = feasible_draws(fourier, make_stream(seed, PAPER_NAME, "unseen motion"), 1)
+    (drawn,) = sample_feasible(fourier, make_stream(seed, PAPER_NAME, "unseen motion"), 1)
     W = _inertial_rows(*fourier.space.make_grid(UNSEEN_SAMPLES).motion(drawn.x))
     rms = np.sqrt(np.mean((W @ errors.T) ** 2, axis=0))
     return np.asarray(100.0 * rms / np.sqrt(np.mean((W @ true) ** 2)))

@@ -15,7 +15,7 @@ from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.excitation.draws import feasible_draws
+from robotid_sim.excitation.draws import sample_feasible
 from robotid_sim.excitation.optimal import DesignCost
 from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
@@ -57,7 +57,7 @@ def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
 
     With the same seed, a smaller number of motions is the beginning of a larger one.
     """
-    drawn = feasible_draws(model.gradient_problem(), make_stream(seed, PAPER_NAME, "random"), draws)
+    drawn = sample_feasible(model.gradient_problem(), make_stream(seed, PAPER_NAME, "random"), draws)
     numbers = [model.condition_numbers(draw.x) for draw in drawn]
     smallest = {name: min(draw[name] for draw in numbers) for name in model.CRITERIA_OF_PAPER}
     return {"evaluations": draws, **smallest}
@@ -273,7 +273,7 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
     and the same unseen motion. The estimates of the first run are also fed forward in the loop.
     """
     sampling = model.gradient_problem()
-    candidates = feasible_draws(sampling, make_stream(seed, PAPER_NAME, "unseen motion"), 1)
+    candidates = sample_feasible(sampling, make_stream(seed, PAPER_NAME, "unseen motion"), 1)
     unseen = sampling.space.trajectory(candidates[0].x)
     excitation = model.problem().space.trajectory(np.array(x))
     clean = [drive(model.arm(), path, RATE) for path in (excitation, unseen)]
