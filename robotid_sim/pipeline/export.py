@@ -125,7 +125,7 @@ def folder_of_draws(folder: Path, count: int) -> list[Path]:
     """
     if not 1 <= count <= MAX_DRAWS:
         raise OptionError(f"the number of posterior samples must be 1 to {MAX_DRAWS}, got {count}")
-    make_folder(folder, "--draws")
+    make_folder(folder, "--posterior-samples")
     digits = max(2, len(str(count)))
     files = [folder / f"sample_{k:0{digits}d}.urdf" for k in range(1, count + 1)]
     if others := sorted(set(folder.glob(SAMPLE_FILE_PATTERN)) - set(files)):

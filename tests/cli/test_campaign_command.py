@@ -122,9 +122,9 @@ def test_a_campaign_is_read_when_its_robot_is_gone(robotid, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("UPDATE about SET value = 'xx' WHERE name = 'plan'", "its note 'plan' is not a table"),
-        ("UPDATE about SET value = '[1]' WHERE name = 'plan'", "its note 'plan' is not a table"),
-        ("UPDATE about SET value = 'x' WHERE name = 'robot files'", "its note 'robot files'"),
+        ("UPDATE about SET value = 'xx' WHERE name = 'plan'", "note 'plan' is not a JSON table"),
+        ("UPDATE about SET value = '[1]' WHERE name = 'plan'", "note 'plan' is not a JSON table"),
+        ("UPDATE about SET value = 'x' WHERE name = 'robot files'", "note 'robot files'"),
         ("UPDATE trial SET factors = 'xx'", "'factors' of trial"),
         ("UPDATE trial SET factors = NULL", "'factors' of trial"),
         ("UPDATE trial SET factors = '[1]'", "'factors' of trial"),
@@ -145,9 +145,9 @@ def test_a_damaged_store_is_one_line(robotid, copied, tmp_path, change, words) -
     write_plan(tmp_path / "p.toml", seeds="[0, 1]")
     plan = ("campaign", "run", tmp_path / "p.toml", "--out", copied)
     if "robot files" not in change:  # written anew
-        require_refused(robotid(*plan, "--dry-run"), "restore it, or run the plan into another")
+        require_refused(robotid(*plan, "--dry-run"), "restore it, or run the plan in another")
     if "'plan'" in change:
-        require_refused(robotid(*plan), "restore it, or run the plan into another")
+        require_refused(robotid(*plan), "restore it, or run the plan in another")
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_a_sentence_that_cannot_be_filled_is_refused(robotid, tmp_path, sentence
 @pytest.mark.parametrize(
     ("factors", "words"),
     [
-        ('estimator = [["wls"], ["ols"]]', "factor 'estimator': ['wls'] is no name"),
-        ("estimator = [{a = 1}, {b = 2}]", "factor 'estimator': {'a': 1} is no name"),
+        ('estimator = [["wls"], ["ols"]]', "factor 'estimator': ['wls'] is not a name"),
+        ("estimator = [{a = 1}, {b = 2}]", "factor 'estimator': {'a': 1} is not a name"),
         ('x = [{name = "a", study = "s"}]', "factor 'x', level 'a': study = 's'; give a table"),
         ('x = [{name = "a", study = [1]}]', "factor 'x', level 'a': study = [1]; give a table"),
         (f"x = {{range = [1, 1{400 * '0'}], steps = 3}}", "'factors': should lie within 1e+09"),
@@ -200,7 +200,7 @@ def test_a_plan_without_a_robot_says_so_plainly(robotid, tmp_path) -> None:
     plan = tmp_path / "p.toml"
     plan.write_text('title = "t"\n')
     done = robotid("campaign", "run", plan, "--out", tmp_path / "c")
-    require_refused(done, f"robotid: {plan}: a campaign needs a robot: give robot = ")
+    require_refused(done, f"robotid: {plan}: a campaign needs a robot; give robot = ")
     assert done.err.endswith("or a factor robot\n")
 
 

@@ -88,13 +88,13 @@ def test_doubts_and_gaps_of_the_files_are_said(robotid, files, tmp_path) -> None
     text = done.text
     assert done.code == 0
     assert "d.json: the rows are few" in text
-    assert "10 degrees of freedom are assumed" in text
+    assert "10 are assumed" in text
     eps = edited(tmp_path / "eps.json", files[1], transition_velocity=[0.1, 0.1])
     assert "different transition velocities" in robotid("compare", files[0], eps).text
     gain = edited(tmp_path / "gain.json", files[1], drive_gain_std=0.02)
     content = robotid("compare", files[0], gain, "--json").content
     assert content["pairs"][0]["p_value"] is None
-    assert "errors of the torque constants" in " ".join(content["notes"])
+    assert "drive gain errors" in " ".join(content["notes"])
 
 
 def refused(robotid, one, two, said) -> None:
@@ -112,7 +112,7 @@ def test_other_base_parameters_and_copies_are_refused(robotid, files, tmp_path) 
         robotid, files[0], edited(tmp_path / "c.json", files[1], chosen="x"), "no chosen estimate"
     )
     bad = edited(tmp_path / "b.json", files[1], cov_dof=["many"])
-    refused(robotid, files[0], bad, "'cov_dof' and 'cov_blocks' are numbers")
+    refused(robotid, files[0], bad, "'cov_dof' and 'cov_blocks' must be numbers")
     copied = edited(tmp_path / "copy.json", files[0])
     refused(robotid, files[0], copied, "hold the same estimate")
     link = tmp_path / "link.json"
@@ -185,8 +185,8 @@ def test_terms_of_joints_are_told_though_not_compared(robotid, ran, files, tmp_p
     term = {"kind": "offset", "joint": "elbow"}
     path = edited(tmp_path / "terms.json", files[0], terms=[term, 3])
     text = ran("compare", path, files[1]).text
-    assert f"Terms of joints are not compared: offset of elbow in {path}." in text
-    assert "Terms of joints" not in robotid("compare", *files[:2]).out
+    assert f"Joint terms are not compared: offset of elbow in {path}." in text
+    assert "Joint terms" not in robotid("compare", *files[:2]).out
 
 
 def test_fits_of_one_log_are_doubted(robotid, files, tmp_path) -> None:
@@ -196,7 +196,7 @@ def test_fits_of_one_log_are_doubted(robotid, files, tmp_path) -> None:
         for estimate in content["estimates"]
     ]
     path = edited(tmp_path / "again.json", files[0], estimates=shifted)
-    told = "are they of one log"
+    told = "Check whether they are of one log"
     assert told in robotid("compare", files[0], path).text
     assert told not in robotid("compare", *files[:2]).text
 

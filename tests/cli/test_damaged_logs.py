@@ -161,7 +161,7 @@ def test_damage_is_told_in_a_line(robotid, refused, sound, tmp_path, name) -> No
         (1e3, "a sample every 4 s; if it is in ms, multiply it by 0.001; if it counts samples"),
         (1e6, "if it is in us, multiply it by 1e-06"),
         (1e9, "if it is in ns, multiply it by 1e-09"),
-        (250.0, "if it counts samples, divide it by their rate [Hz]"),
+        (250.0, "if it counts samples, divide it by the rate [Hz]"),
     ],
 )
 @pytest.mark.parametrize("suffix", [".csv", ".h5"])

@@ -44,7 +44,7 @@ def test_family_criterion_and_solver_can_be_chosen(design, tmp_path):
     assert load_trajectory(tmp_path / "path.json").content()["family"] == "homed"
     done = design("--solver", "random")
     assert done.code == 0
-    assert "best of the random draws" in done.text
+    assert "best random candidate" in done.text
 
 
 @pytest.mark.slow

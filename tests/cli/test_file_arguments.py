@@ -194,7 +194,7 @@ INTO_FOLDERS = (
     "run arm.urdf --quick --out {0}",
     "campaign run encoder --out {0}",
     "reproduce twolink-elpidso --quick --out {0}",
-    "identify arm.urdf a.csv -o new.json --draws 2 {0}",
+    "identify arm.urdf a.csv -o new.json --posterior-samples 2 {0}",
 )
 SPECIAL = ("pipe", "device", "socket")
 

@@ -186,7 +186,7 @@ def test_the_same_samples_twice_are_refused(refused, folder, tmp_path, words):
 def made(ran, short, tmp_path_factory):
     """An estimate with draws."""
     folder = tmp_path_factory.mktemp("draws")
-    draws = ("--draws", 12, folder / "draws")
+    draws = ("--posterior-samples", 12, folder / "draws")
     done = ran("identify", ARM, short.log, "-o", folder / "e.json", *draws)
     assert "12 robots, sample_01.urdf on, are written in" in done.text
     return folder
@@ -222,7 +222,7 @@ def test_without_draws_or_held_out_data_there_is_no_band(robotid, ran, short, ma
 
 def test_draws_are_not_put_among_others(refused, short, made, tmp_path):
     out = tmp_path / "e.json"
-    words = ("identify", ARM, short.log, "-o", out, "--draws", 5, made / "draws")
+    words = ("identify", ARM, short.log, "-o", out, "--posterior-samples", 5, made / "draws")
     assert "has other posterior samples, such as sample_06.urdf" in refused(*words)
     assert not out.exists()
 
@@ -390,7 +390,7 @@ def test_an_import_says_so(whole, tmp_path, value) -> None:
 
 
 def test_no_torque_at_all_is_refused(whole) -> None:
-    with pytest.raises(LogError, match=r"measured torque of joint_1, joint_2, .* is the same"):
+    with pytest.raises(LogError, match=r"measured torque of joint_1, joint_2, .* is constant"):
         without(whole.log, *range(6)).require_torques()
 
 

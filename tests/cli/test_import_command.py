@@ -53,10 +53,10 @@ def test_an_import_that_fails_leaves_a_map_to_complete(ran, refused, recorded, t
     words = ("import", recorded, "--robot", ARM, "-o", out)
     said = refused(*words, "--write-map", written)
     assert "torques of the joints shoulder, elbow" in said
-    assert f"what is known of the columns is in {written}" in said
+    assert f"correct the draft of the map in {written}" in said
     assert not out.exists()
     draft = written.read_text()
-    assert draft.startswith("# to be corrected; columns left over: ")
+    assert draft.startswith("# to be corrected; unused columns: ")
     assert {"moment_a", "moment_b", "temperature"} <= set(draft.splitlines()[0].split(", ")[1:])
     assert load_map(written).joints["elbow"].position == "q2"
     for joint, name in (("shoulder", "moment_a"), ("elbow", "moment_b")):

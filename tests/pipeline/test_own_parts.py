@@ -188,7 +188,7 @@ def test_list_shows_a_plugin_with_its_origin(tmp_path):
         (
             "from robotid_sim.estimation import ESTIMATORS\nclass Bare: pass\n"
             "ESTIMATORS.register('bare', Bare)",
-            "is no dataclass",
+            "is not a dataclass",
         ),
         (
             "from dataclasses import dataclass\nfrom robotid_sim.tasks import TASKS\n"
@@ -348,10 +348,16 @@ class Halved(RtsSmoother):
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        (Short(), r"estimator 'mine' makes no valid Estimate: beta has shape .*; correct its fit"),
-        (Unfit(), r"estimator 'mine' makes no valid Estimate: beta is not finite .*correct its"),
-        (Nothing(), "what estimator 'mine' returned is of type NoneType, expected Estimate"),
-        (OthersNames(), "what estimator 'mine' returned is of other parameters or joints"),
+        (
+            Short(),
+            r"estimator 'mine' returns an invalid Estimate: beta has shape .*; correct its fit",
+        ),
+        (
+            Unfit(),
+            r"estimator 'mine' returns an invalid Estimate: beta is not finite .*correct its",
+        ),
+        (Nothing(), "the result of estimator 'mine' is of type NoneType, expected Estimate"),
+        (OthersNames(), "the result of estimator 'mine' has other parameters or joints"),
         (TheLog(), "the result of TheLog is of type Log, expected Motion"),
         (Unfiltered(), r"the result of Unfiltered has no row_filter; set row_filter="),
         (Unsmooth(), r"preprocessor Unsmooth: tau is not finite .*; correct its __call__"),
