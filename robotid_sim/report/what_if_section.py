@@ -17,7 +17,8 @@ DROPPED_OPTIONS = {
     **dict.fromkeys(("--quick", "--full", "--view", "--dry-run", "--json"), 0),
     **dict.fromkeys(("--config", "--estimator", "--report", "--urdf", "--parameters"), 1),
     **dict.fromkeys(("-o", "--out"), 1),
-    **dict.fromkeys(("--draws", "--posterior-samples"), 2),
+    "--posterior-samples": 2,
+    "--draws": 2,
 }
 """Options that the configuration contains or that would overwrite the results of the page, with the
 number of their values."""

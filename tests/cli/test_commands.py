@@ -459,7 +459,7 @@ def test_open_mesh_is_one_line_with_the_remedy_that_works(ran, refused, tmp_path
     assert "--convex-hull" in said
     assert not out.exists()
     done = ran("cad", urdf_path("iiwa"), "--total-mass", 24, "-o", out, "--convex-hull")
-    assert "convex hull is used" in done.text
+    assert "mesh link_7.obj is not closed; its convex hull is used" in done.out
     assert sum(link.phi[0] for link in Robot.from_urdf(out).document.links.values()) == 24.0
 
 

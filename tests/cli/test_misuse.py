@@ -119,7 +119,7 @@ BAD = {
         ("2r.urdf", "2r.urdf: its lines are not a table"),
     ],
     "posterior_samples": [
-        ("0 drawn", "number of posterior samples must be 1 to 10000, got 0"),
+        ("0 drawn", "the number of posterior samples must be 1 to 10000, got 0"),
         ("2 bad.toml", "cannot write in folder bad.toml"),
         ("2 2r.urdf", "cannot write 2r.urdf: it is read by this command"),
         ("two drawn", "--posterior-samples"),
@@ -502,5 +502,6 @@ def test_a_plan_looks_at_its_folder(robotid, tmp_path) -> None:
 def test_a_harmonic_has_two_samples_at_least(told, robotid, tmp_path) -> None:
     said = told("[design]\nperiod = 2.5\nharmonics = 50\n[experiment]\nrate = 40.0\n")
     assert "design.harmonics is 50; it must be less than 50 for 2.5 s at 40 Hz" in said
+    assert "less than 50" in said
     words = ("-o", tmp_path / "t.json", "--config", tmp_path / "c.toml")
     assert robotid("design", ARM, *words).err == said

@@ -285,7 +285,7 @@ def test_all_stands_for_every_kind():
 
 
 def test_a_table_is_not_looked_for():
-    with pytest.raises(OptionError, match="no fit looks for the term 'counterbalance'"):
+    with pytest.raises(OptionError, match="no fit selects the term 'counterbalance'"):
         select_kinds(["counterbalance"])
 
 

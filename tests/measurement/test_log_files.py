@@ -122,7 +122,7 @@ def test_newer_and_other_schemas_are_refused(tmp_path, log):
     save_log(log, path)
     for tag, message in (
         (f"robotid/log/{SCHEMA_VERSION + 1}", "newer"),
-        ("robotid/robot/1", "no log file"),
+        ("robotid/robot/1", "not a robotid log file"),
     ):
         with h5py.File(path, "a") as file:
             file.attrs["schema"] = tag

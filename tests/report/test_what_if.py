@@ -157,7 +157,7 @@ def test_a_fit_that_fails_has_no_section(fit) -> None:
 
 def test_pages_tell_what_the_rows_left_do_not_show(fit) -> None:
     alone = RestrictedLeastSquares(joint_weights={"elbow": 0.0}).fit(fit.problem)
-    (sentence,) = (s for s in fit_remarks(replace(fit, chosen=alone)) if "not determine" in s)
+    (sentence,) = (s for s in fit_remarks(replace(fit, chosen=alone)) if "do not determine" in s)
     assert sentence.startswith("The rows do not determine")
     assert "Fv2" in sentence
 
@@ -212,7 +212,7 @@ def test_toml_holds_what_json_does() -> None:
     [
         ("robotid run irb140 --quick --out out", "run irb140 --config study.toml --out what-if"),
         (
-            "robotid identify a.urdf log.h5 --config=old.toml -o e.json --estimator wls --draws 3 d"
+            "robotid identify a.urdf log.h5 --config=old.toml -o e.json --estimator wls --posterior-samples 3 d"
             " --nominal 'b c.urdf' --report p.html",
             "identify a.urdf log.h5 --nominal 'b c.urdf' --config study.toml --out what-if.json"
             " --parameters what-if.csv",

@@ -57,8 +57,8 @@ def test_round_trip_keeps_every_bit(tmp_path, home):
     ("schema", "message"),
     [
         (f"robotid/trajectory/{SCHEMA_VERSION + 1}", "newer than this robotid_sim"),
-        ("robotid/log/1", "no trajectory file"),
-        (..., "no trajectory file"),
+        ("robotid/log/1", "not a robotid trajectory file"),
+        (..., "not a robotid trajectory file"),
     ],
 )
 def test_other_schemas_are_refused(tmp_path, schema, message):
