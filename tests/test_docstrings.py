@@ -89,7 +89,9 @@ def test_log_shows_types_as_the_source_has_them() -> None:
 def test_configuration_shows_its_keys() -> None:
     keys = inspect.getdoc(StudyConfig)
     assert "seed : int\n    Seed of all randomness.\nplugins : tuple[str, ...]\n" in keys
-    assert "prior : tuple[Path, ...]\n    Existing trajectories or logs" in inspect.getdoc(DesignConfig)
+    assert "prior : tuple[Path, ...]\n    Existing trajectories or logs" in inspect.getdoc(
+        DesignConfig
+    )
 
 
 @document_attributes

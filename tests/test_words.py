@@ -31,7 +31,9 @@ IRREGULAR_PARTICIPLES = frozenset(
 
 VERBS_IN_ED_OR_ING = frozenset("need feed seed embed exceed bring string spring".split())
 
-NOUNS_IN_ING = frozenset("coupling coloring finding meaning spacing setting gating".split())
+NOUNS_IN_ING = frozenset(
+    "coupling coloring finding meaning spacing setting gating warning recording".split()
+)
 
 ALLOWED_FUNCTIONS = {"passed": "the word of checks, as in reports of tests"}
 

@@ -165,7 +165,9 @@ def add_function_values(
             )
     gains = _gains_by_block(list(valued.values()), motion, model)
     predictive = {
-        name for name, gain in gains.items() if compute_worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > 0.0
+        name
+        for name, gain in gains.items()
+        if compute_worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > 0.0
     }
     unpredicted = max(
         (
@@ -207,7 +209,9 @@ def remove_unpredictive(
         columns = discrepancy.columns
         gains = columns[:, : columns.shape[1] - sum(len(f.knots) for f in discrepancy.functions)]
         chosen = discrepancy.select(stay)
-        left_out = replace(discrepancy.select([not s for s in stay]), unpredicted=discrepancy.unpredicted)
+        left_out = replace(
+            discrepancy.select([not s for s in stay]), unpredicted=discrepancy.unpredicted
+        )
         discrepancy = replace(
             chosen,
             columns=np.hstack([gains, chosen.columns]),

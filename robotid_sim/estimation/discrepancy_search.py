@@ -322,7 +322,9 @@ def _select_forward(
     before = empty
     while remaining := [c for c in candidates if c not in selected]:
         gains = [score([*selected, c]) - before for c in remaining]
-        worths = [compute_worth(gain, candidates[c]) for gain, c in zip(gains, remaining, strict=True)]
+        worths = [
+            compute_worth(gain, candidates[c]) for gain, c in zip(gains, remaining, strict=True)
+        ]
         best = int(np.argmax(worths))
         if worths[best] < MIN_GAIN:
             break

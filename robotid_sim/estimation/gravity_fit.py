@@ -22,7 +22,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters_like
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.hold_out import MIN_GAIN, HeldOut, score_blocks, compute_worth
+from robotid_sim.estimation.hold_out import MIN_GAIN, HeldOut, compute_worth, score_blocks
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem, extend_problem, rows_of
 from robotid_sim.measurement.motion import Motion
@@ -236,4 +236,6 @@ def _gain_of_columns(problem: LinearProblem, columns: Float) -> Float2D:
 
 def _is_better(gain: Float2D) -> bool:
     """Return whether blocks gain, shape (folds, n), and no joint loses significantly."""
-    return compute_worth(gain.sum(axis=1)) > MIN_GAIN and all(compute_worth(-each) <= MIN_GAIN for each in gain.T)
+    return compute_worth(gain.sum(axis=1)) > MIN_GAIN and all(
+        compute_worth(-each) <= MIN_GAIN for each in gain.T
+    )

@@ -133,7 +133,9 @@ def estimate_torque_constants(
     phi[unknown] = constants.estimate.beta[basis.rank :]
     of_load = (payload_columns(loaded, nominal) @ phi).reshape(-1, nominal.dof)
     determined = np.sqrt((of_load**2).mean(axis=0)) > constants.estimate.noise_std
-    return replace(constants, estimate=part_of(constants.estimate, basis.rank), determined=determined)
+    return replace(
+        constants, estimate=part_of(constants.estimate, basis.rank), determined=determined
+    )
 
 
 def _gauss_newton(

@@ -15,10 +15,10 @@ from robotid_sim.excitation.constraints import Violation
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import (
     Draw,
-    sample_feasible,
     move_start,
     require_rank,
     require_rest,
+    sample_feasible,
     shrink_to_limits,
 )
 from robotid_sim.excitation.penalties import softly

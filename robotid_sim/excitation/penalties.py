@@ -30,7 +30,7 @@ from robotid_sim.excitation.constraints import (
     tighten_bounds,
 )
 from robotid_sim.excitation.criteria import Criterion
-from robotid_sim.excitation.draws import sample_feasible, move_start
+from robotid_sim.excitation.draws import move_start, sample_feasible
 from robotid_sim.excitation.problem import Aim, ExcitationProblem
 
 PENALTY_WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)

@@ -112,7 +112,9 @@ def solve_path(
         q = _center_joints(robot, poses[0], q, demand)
     for k, pose in enumerate(poses):
         q, reached = inverse_kinematics(robot, pose, q, demand)
-        obstacle = find_exceeded_limit(robot, q) if reached else f"is out of reach of '{robot.name}'"
+        obstacle = (
+            find_exceeded_limit(robot, q) if reached else f"is out of reach of '{robot.name}'"
+        )
         if obstacle is None:
             path[k], index[k] = q, singularity_index(robot, q, demand)
             if index[k] > largest_index:

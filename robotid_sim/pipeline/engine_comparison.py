@@ -64,7 +64,7 @@ class EngineValidation:
             "identified_in": self.identified_in,
             "validated_in": self.validated_in,
             "model_error_relative": error,
-            "tracking_gap_closed": gap,
+            "remaining_tracking_gap": gap,
         }
 
 

@@ -67,7 +67,12 @@ def fit_logs(
     progress("identify", 0.6)
     is_long = fitted.rows.samples >= MIN_ROWS
     # Functions that fed-back noise causes are not joint terms.
-    if plan.terms_by_need and discrepancy.add_unpredicted.unmodeled and is_long and loop_noise is None:
+    if (
+        plan.terms_by_need
+        and discrepancy.add_unpredicted.unmodeled
+        and is_long
+        and loop_noise is None
+    ):
         fitted, discrepancy = _add_terms_by_need(logs, plan, (fitted, discrepancy), choose())
     return estimate(fitted, discrepancy, plan, rng, loop_noise=loop_noise, progress=progress)
 

@@ -9,7 +9,12 @@ import numpy as np
 from robotid_sim.arrays import Bool1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.friction_fit import estimate_eps, raise_row_rate, set_eps
-from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_GAIN_OVER_ERROR_TESTED, HeldOut, compute_worth
+from robotid_sim.estimation.hold_out import (
+    MIN_GAIN,
+    MIN_GAIN_OVER_ERROR_TESTED,
+    HeldOut,
+    compute_worth,
+)
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.structure import EMPTY_STRUCTURE, Structure

@@ -155,5 +155,5 @@ def test_no_file_is_written_if_there_is_no_robot_to_write(refused, log, tmp_path
     file = tmp_path / "stuck.h5"
     save_log(replace(log, q=np.zeros_like(log.q)), file)
     words = ("-o", tmp_path / "e.json", "--urdf", tmp_path / "e.urdf")
-    assert "no robot to write to" in refused("identify", ARM, file, *words)
+    assert "no consistent robot to write to" in refused("identify", ARM, file, *words)
     assert [path.name for path in tmp_path.iterdir()] == ["stuck.h5"]

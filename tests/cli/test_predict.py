@@ -125,7 +125,7 @@ def test_errors_of_a_real_log_are_those_of_a_reader(ran, tmp_path, uneven):
 
 
 def test_validate_refuses_a_machines_log(refused, short):
-    assert "is of a machine, which is not in the engine: use predict" in refused(
+    assert "is of a machine, which is not simulated; use predict" in refused(
         "validate", ARM, short.estimate, "--log", short.machine, "--config", short.config
     )
 
@@ -212,10 +212,10 @@ FUNCTION = {"joint": "elbow", "quantity": "speed", "knots": ["0.1", "0.2"], "mea
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"torque_measured": [False, False]}, "names no joint with a torque"),
+        ({"torque_measured": [False, False]}, "contains no measured joint"),
         ({"terms": [{"kind": "spring", "joint": "elbow", "values": [[1, 2], [3, 4]]}]}, "terms"),
-        ({"terms": 3}, "'terms' are not those of `identify`"),
-        ({"unmodeled_torque": None}, "'unmodeled_torque' are not those of `identify`"),
+        ({"terms": 3}, "'terms' of the estimate does not have the format"),
+        ({"unmodeled_torque": None}, "'unmodeled_torque' of the estimate does not have the format"),
         (
             {"unmodeled_torque": [offset({"knots": [0.1], "values": [0.2], "torque": "a"})]},
             "torque",
@@ -231,7 +231,7 @@ FUNCTION = {"joint": "elbow", "quantity": "speed", "knots": ["0.1", "0.2"], "mea
         *(
             (
                 {"unmodeled_torque": [offset(lack)]},
-                "the estimate's 'unmodeled_torque' are not those of `identify`",
+                "'unmodeled_torque' of the estimate does not have the format",
             )
             for lack in (
                 {"joint": "knee"},

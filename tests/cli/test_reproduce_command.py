@@ -157,7 +157,7 @@ def test_all_papers_end_in_one_page(robotid, papers) -> None:
     links = [a.get("href") for a in tree.cssselect("section a")]
     assert links == ["dice-good/report.html", "dice-bad/report.html"]
     assert all((out / link).is_file() for link in links)
-    rows = tree.cssselect("#what-does-not-hold tbody tr")
+    rows = tree.cssselect("#not-confirmed tbody tr")
     assert [row[0].text_content() for row in rows] == ["dice-good", "dice-bad", "dice-bad"]
     assert "Of 4 claims of 2 papers, 1 are reproduced" in tree.cssselect(".finding")[0].text
 

@@ -155,7 +155,7 @@ def test_a_moved_result_needs_no_robot(ran, refused, tmp_path, result, monkeypat
     assert list(seen["models"]) == ["nominal"]
     (moved / "nominal.urdf").unlink()
     sealed(moved)
-    assert "holds no identified.urdf or nominal.urdf" in refused("view", moved)
+    assert "has no identified.urdf or nominal.urdf" in refused("view", moved)
 
 
 @pytest.mark.pybullet
@@ -200,7 +200,7 @@ def test_files_of_another_robot_are_refused(robotid, tmp_path, result) -> None:
     other = urdf_path("rp")
     words = ("--record", tmp_path / "a.png", *SMALL)
     done = robotid("view", other, "--result", result, *words)
-    assert (done.code, "a different robot" in done.err) == (2, True)
+    assert (done.code, "is for another robot than" in done.err) == (2, True)
 
 
 def test_help_names_every_choice(robotid) -> None:
@@ -214,7 +214,7 @@ def test_a_result_of_another_robot_is_refused(refused, result, tmp_path) -> None
     shutil.copytree(result, folder)
     write_json(folder / "result.json", "result", 1, {"robot": {"name": "irb140"}})
     sealed(folder)
-    assert "result.json is of the robot 'irb140', not of " in refused(
+    assert "result.json is for robot 'irb140', not for " in refused(
         "view", ARM, "--result", folder, "--record", tmp_path / "x.png", *SMALL
     )
     assert not (tmp_path / "x.png").exists()

@@ -277,7 +277,9 @@ def test_limits_that_are_assumed_are_told(tmp_path: Path) -> None:
     path.write_text(PRIMITIVES.replace('velocity="1" ', 'velocity="0" ', 1), encoding="utf-8")
     made = inertia_from_geometry(Robot.from_urdf(path, assume_limits=True, formal=True), 10.0)
     told = [str(line) for line in cad_text(made)]
-    assert "limits missing in the URDF: 'hinge' velocity; assumed limits are written" in "\n".join(told)
+    assert "limits missing in the URDF: 'hinge' velocity; assumed limits are written" in "\n".join(
+        told
+    )
 
 
 def test_body_without_geometry_is_named(tmp_path: Path) -> None:

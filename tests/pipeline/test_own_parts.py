@@ -348,8 +348,14 @@ class Halved(RtsSmoother):
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        (Short(), r"estimator 'mine' returns an invalid Estimate: beta has shape .*; correct its fit"),
-        (Unfit(), r"estimator 'mine' returns an invalid Estimate: beta is not finite .*correct its"),
+        (
+            Short(),
+            r"estimator 'mine' returns an invalid Estimate: beta has shape .*; correct its fit",
+        ),
+        (
+            Unfit(),
+            r"estimator 'mine' returns an invalid Estimate: beta is not finite .*correct its",
+        ),
         (Nothing(), "the result of estimator 'mine' is of type NoneType, expected Estimate"),
         (OthersNames(), "the result of estimator 'mine' has other parameters or joints"),
         (TheLog(), "the result of TheLog is of type Log, expected Motion"),

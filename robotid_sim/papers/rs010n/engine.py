@@ -57,7 +57,9 @@ def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
 
     With the same seed, a smaller number of motions is the beginning of a larger one.
     """
-    drawn = sample_feasible(model.gradient_problem(), make_stream(seed, PAPER_NAME, "random"), draws)
+    drawn = sample_feasible(
+        model.gradient_problem(), make_stream(seed, PAPER_NAME, "random"), draws
+    )
     numbers = [model.condition_numbers(draw.x) for draw in drawn]
     smallest = {name: min(draw[name] for draw in numbers) for name in model.CRITERIA_OF_PAPER}
     return {"evaluations": draws, **smallest}
