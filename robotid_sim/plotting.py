@@ -1,4 +1,4 @@
-"""Figures of values, for notebooks and scripts: the same that pages have."""
+"""Figures of values, for notebooks and scripts: the same as on pages."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -27,11 +27,11 @@ from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.closed_loop import ClosedLoop
 
 MAX_SAMPLES = 1500
-"""Most samples of a curve."""
+"""Maximum number of samples of a curve."""
 
 
 class UnknownFigureError(UnknownNameError, AttributeError):
-    """There is no figure of this name; the text names the nearest one."""
+    """There is no figure of this name; the message names the nearest one."""
 
 
 class NamedFigure:
@@ -99,7 +99,7 @@ class Plots:
             what was recorded, a trajectory its share of the limits and the path of the tool, an
             estimate the correlation of its parameters.
         name : str, optional
-            Which figure, as its file is called; by default the first.
+            Name of the figure, as of its file; by default the first.
         robot : Robot, optional
             Gives a trajectory its limits and torques, and a closed loop its joints; needed there
             only.
@@ -116,7 +116,7 @@ class Plots:
         ArgumentTypeError
             If there is no figure of such a value.
         UnknownNameError
-            If it has no figure of this name; the text lists what there is.
+            If it has no figure of this name; the message lists the names.
 
         Examples
         --------
@@ -141,7 +141,7 @@ class Plots:
     def __dir__(self) -> list[str]:
         return list(FIGURE_NAMES)
 
-    if not TYPE_CHECKING:  # for which every name would be right
+    if not TYPE_CHECKING:  # else a type checker accepts any name
 
         def __getattr__(self, name):
             """Raise an error that names the nearest figure."""
@@ -154,13 +154,13 @@ FIGURE_NAMES = tuple(name for name, value in vars(Plots).items() if isinstance(v
 """Names of all figures, as attributes of `plot`."""
 
 plot = Plots()
-"""``plot(value, name=None, *, robot=None, width=7.16)`` returns a figure of a value: of a study any
-of its page, of an identification, a closed loop, a log, a trajectory (with its robot) or an
-estimate those that it has. Without a name it is the first."""
+"""``plot(value, name=None, *, robot=None, width=7.16)`` returns a figure of a value: any on the
+page of a study, or one that an identification, a closed loop, a log, a trajectory (with its robot)
+or an estimate has. Without a name it is the first."""
 
 
 def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:
-    """Draw all figures of a value, the first by default."""
+    """Make all figures of a value, the default one first."""
     match value:
         case Study():
             return _charts_of_page(value)
@@ -191,7 +191,7 @@ def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:
 
 @lru_cache(maxsize=1)
 def _charts_of_page(study: Study) -> tuple[Chart, ...]:
-    """Return the figures of a study's page, those of the study before at once."""
+    """Return the figures of a study's page; those of the last study are cached."""
     sections = study_report(study, "").sections
     return tuple(chart for section in sections for chart in section.charts)
 

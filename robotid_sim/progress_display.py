@@ -25,8 +25,8 @@ MIN_REDRAW_INTERVAL = 0.1
 def progress_line(*, enabled: bool = True) -> Iterator[Progress]:
     """Yield a progress callback that shows the current stage and its share done.
 
-    A notebook shows a bar under the cell, a terminal a line on stderr; both go when the work ends.
-    Elsewhere stderr gets a plain line now and then. With `enabled` false nothing is shown.
+    A notebook shows a bar under the cell, a terminal a line on stderr; both vanish when the work
+    ends. Elsewhere stderr gets a plain line now and then. With `enabled` false nothing is shown.
     """
     if not enabled:
         yield silent
@@ -110,7 +110,7 @@ class _BarState:
 
 
 class _NotebookBar:
-    """One bar under the cell, that of the stage at work; rich's needs widgets to be installed."""
+    """One bar under the cell, that of the stage at work; that of rich needs ipywidgets."""
 
     def __init__(self) -> None:
         self.stage = ""

@@ -14,7 +14,7 @@ from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.comparison import NOMINAL, UNDISTURBED_NAME
 
 INTERVAL_QUANTILE = 1.96
-"""Standard deviations of a 95 % interval."""
+"""Half width of a 95 % interval in standard deviations."""
 
 
 @document_attributes
@@ -54,7 +54,7 @@ METRICS: Mapping[str, Metric] = {
 
 
 def metrics_of(result: EstimateResult, estimate: Estimate) -> dict[str, float | None]:
-    """Compute the metrics of a scored estimate; None for an unknown one."""
+    """Compute the metrics of a scored estimate, None where unknown."""
     true = np.array([p.true for p in result.base_parameters], dtype=float)
     error, std = estimate.beta - true, estimate.std
     size = float(rms(true))

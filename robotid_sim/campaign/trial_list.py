@@ -166,7 +166,7 @@ def groups_of(trials: Sequence[StudyTrial]) -> list[Group]:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class SharedWork:
-    """Number of pieces of work of trials, by kind."""
+    """Numbers of designs, logs and preprocessed logs of trials."""
 
     trials: int
     bases: int

@@ -18,11 +18,11 @@ Solver = Annotated[
 Count = Annotated[
     int | None,
     options.value(
-        "N", "Trajectories, each given those before; OUT-2.json and so on.", min=1, max=1000
+        "N", "Number of trajectories, each given those before (OUT-2.json …).", min=1, max=1000
     ),
 ]
 PriorFiles = Annotated[
-    list[Path] | None, options.file("Trajectory (JSON) or log that exists already, repeatable.")
+    list[Path] | None, options.file("Existing trajectory (JSON) or log to complement, repeatable.")
 ]
 LinkClearance = Annotated[
     float | None,
@@ -41,7 +41,7 @@ FloorHeight = Annotated[
 ]
 CsvFile = Annotated[
     Path | None,
-    options.file("Also write the (first) motion for a robot controller, way back added."),
+    options.file("Also write the (first) motion and the way back for a robot controller."),
 ]
 Explain = Annotated[
     bool, options.flag("--explain", "List weakly identifiable parameters and the reason.")

@@ -18,16 +18,16 @@ CHILD_ENVIRONMENT = {
 file of Numba in it may name another cache of compiled code."""
 
 LOADING_THRESHOLDS = (20_000, 20, 20)
-"""Objects between collections of garbage: modules make many that last, by 700 a tenth of the time
-of a short command goes into looking through them."""
+"""Thresholds of garbage collection: modules create many lasting objects, and with the default of
+700 a short command spends a tenth of its time on them."""
 
 
 def entry() -> None:
     """Run as a program.
 
-    While modules load, a signal that ends programs does so at once: nothing has begun then, and
-    libraries convert the exception. From the first step of a command on it is
-    an exception, and after `GRACE` the end; once the command is done it ends the program again.
+    While modules load, a signal ends the program at once: no work has begun, and libraries would
+    convert an exception. While a command runs, it raises an exception, and ends the program after
+    `GRACE_TIME`; once the command is done, it again ends the program at once.
     """
     gc.set_threshold(*LOADING_THRESHOLDS)
     open_streams()
@@ -41,7 +41,7 @@ def entry() -> None:
     for number in ENDING_SIGNALS:  # no handler of exceptions is left
         if isinstance(signal.getsignal(number), Interrupt):
             signal.signal(number, signal.SIG_DFL)
-    exec("")  # "python -m" ends by SIGINT where an exception of it left the text executed last
+    exec("")  # resets the flag by which "python -m" ends by SIGINT after a KeyboardInterrupt
     sys.exit(code)
 
 

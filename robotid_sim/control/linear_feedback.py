@@ -1,6 +1,6 @@
 """Laws with linear feedback: computed torque, PD with gravity compensation, PID.
 
-Bandwidth of the loop that follows an excitation with a nominal model.
+It also has the bandwidth of the loop that follows an excitation.
 """
 
 from dataclasses import dataclass, field
@@ -85,7 +85,7 @@ class ComputedTorque(ModelController):
         return cls(model, gains.bandwidth**2, 2.0 * gains.bandwidth)
 
     def reset(self) -> None:
-        """Reset the friction that has built up."""
+        """Reset the state of presliding friction."""
         self._terms.reset()
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
@@ -152,8 +152,9 @@ class Pid(ModelController):
     Gravity, friction and the other joints are disturbances to it, and steady ones leave no error.
     A joint alone, of inertia I, is stable if :math:`K_i I < K_p K_d` (Routh). `from_gains` puts
     the three poles of such a joint at one rate :math:`\beta`: :math:`K_p = 3 I \beta^2`,
-    :math:`K_i = I \beta^3`, :math:`K_d = 3 I \beta`, a factor of nine inside. Coupled joints with I
-    on the diagonal of their mass matrix feel at most n times I, which up to eight joints bear. The
+    :math:`K_i = I \beta^3`, :math:`K_d = 3 I \beta`, nine times below this limit. Coupled joints
+    with I on the diagonal of their mass matrix have at most n times I, so that up to eight joints
+    are stable. The
     rate is the bandwidth, or less where the damping :math:`3 \beta` is more than the control rate
     admits. While a drive is at its limit, the integral of its joint stands still [1]_: see
     `unwound`.
@@ -211,7 +212,7 @@ class Pid(ModelController):
 
 
 MIN_BANDWIDTH = 50.0
-"""Bandwidth of robots whose rotors and links are heavy enough [rad/s]."""
+"""Minimum bandwidth, enough with heavy rotors or links [rad/s]."""
 
 MAX_BANDWIDTH_RATIO = 0.125
 """Largest bandwidth over the control rate [rad]."""
@@ -220,7 +221,7 @@ NOMINAL_ERROR_SHARE = 0.2
 """Relative error of gravity and Coulomb friction of a nominal model."""
 
 VELOCITY_SHARE = 0.05
-"""Share of a velocity limit for the error; designs leave a tenth."""
+"""Velocity error over the velocity limit; designs leave a tenth unused."""
 
 POSE_COUNT = 200
 
@@ -228,7 +229,7 @@ POSE_COUNT = 200
 def excitation_bandwidth(nominal: Robot, rate: float) -> float:
     r"""Return the bandwidth of computed torque for an excitation [rad/s].
 
-    Where a model gets an acceleration a wrong from one moment to the next, a critically damped loop
+    If the acceleration of a model is suddenly wrong by a, a critically damped loop
     of bandwidth :math:`\omega` is off in velocity by at most :math:`a / (e\, \omega)`. Light links
     without rotors have a large a: a fifth of :math:`M^{-1} g` at the worst of random poses, or of
     the effect of Coulomb friction on the joint alone, which reverses with the joint.
@@ -247,9 +248,9 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
 def friction_inertia(nominal: Robot, rate: float) -> Float1D:
     r"""Compute the missing inertia of joints with friction and without rotor [kg m^2 or kg].
 
-    Over a control step h viscous friction is like an inertia :math:`h F_v`. Of a joint that moves
-    less, gains in proportion to its inertia are next to nothing beside its friction: it goes where
-    the errors of the friction's model drive it, and h :math:`F_v` in all is what the rate bears.
+    Over a control step h viscous friction is like an inertia :math:`h F_v`. If a joint has less
+    inertia, gains in proportion to it are negligible beside its friction, whose model errors then
+    move the joint; the control rate admits gains for a total inertia of h :math:`F_v`.
 
     The control rate is in Hz. The inertia, shape (n,), is added to that of the model; zero for
     other joints.

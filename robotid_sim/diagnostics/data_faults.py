@@ -60,8 +60,8 @@ def find_data_fault(evidence: Evidence, margin: float) -> tuple[CorrectionCandid
     """Find the most likely data fault and the logarithm of its likelihood ratio.
 
     None if the gain does not exceed a margin plus the logarithm of the number of candidates. Wrong
-    signs found one after another are one fault: bodies with negative masses explain the signs of
-    all other joints first.
+    signs found one after another are one fault: at first bodies with negative masses may explain
+    those of other joints.
     """
     first = fault = _find_likeliest(evidence, margin)
     for _ in range(MAX_SIGN_ROUNDS):
@@ -193,7 +193,7 @@ def _compare_with_nominal(evidence: Evidence) -> tuple[Float1D, Float1D, Bool1D]
 def _estimate_factor(evidence: Evidence, joints: tuple[int, ...], decade: float) -> float:
     """Estimate the factor from the torque of the fitted bodies to that of the nominal ones.
 
-    It is `decade` where these are not alike, and exact if it is that of a known unit.
+    It is `decade` if these are alike in no joint, and exact if near to that of a known unit.
     """
     product, square, alike = _compare_with_nominal(evidence)
     alike &= product > 0.0
@@ -227,7 +227,7 @@ def _word_scale(joints: tuple[int, ...], factor: float) -> Wording:
             f"the unit; check that the log is of this robot",
         )
     return Wording(
-        f"{finding}: unit, torque constant or gear ratio are wrong",
+        f"{finding}: unit, torque constant or gear ratio is wrong",
         f"multiply {column} by about {factor:.2g}, or correct unit, constant and gear ratio; "
         f"check that the log is of this robot",
     )

@@ -41,7 +41,7 @@ from robotid_sim.estimation.selection import (
 )
 
 MIN_GAIN = 10.0
-"""Minimum gain of the held-out log-likelihood, plus the logarithm of the number of candidates."""
+"""Minimum gain of the held-out log-likelihood, before the logarithm of the candidates is added."""
 
 MIN_GAIN_OVER_ERROR = 2.0
 """Minimum gain of physically consistent robots over its standard error."""
@@ -53,7 +53,7 @@ MIN_RESIDUAL_RATIO = 1.3
 """Minimum factor by which a cause that is reported reduces the residual of a joint."""
 
 OBVIOUS_RESIDUAL_RATIO = 2.0
-"""Factor above which a cause of significant parameters is reported, however small its torque:
+"""Residual ratio above which a significant cause is reported, however small its torque:
 unmodeled friction may act at low speeds only."""
 
 MAX_STEPS = 2
@@ -115,7 +115,7 @@ class _Round:
 
 
 def search_causes(evidence: Evidence) -> tuple[list[AcceptedCause], Evidence]:
-    """Search causes; return them in order of acceptance, and the evidence with all of them."""
+    """Search for causes; return them in order of acceptance, and the evidence with all of them."""
     accepted: list[AcceptedCause] = []
     for _ in range(MAX_FAULT_ROUNDS):
         fault = find_data_fault(evidence, MIN_GAIN)
@@ -145,7 +145,7 @@ def search_causes(evidence: Evidence) -> tuple[list[AcceptedCause], Evidence]:
             if correction.joints in delays:
                 evidence = evidence.apply_correction(correction.correction)
     accepted, evidence = _simplify(accepted, evidence)
-    # Without those that later ones have made unnecessary.
+    # Drop causes that later ones have made unnecessary.
     columns = [cause for cause in accepted if cause.is_column]
     groups = list_groups(evidence.W.shape[2], [cause.value.size for cause in columns])
     needs = select_groups(evidence.sum_by_block(), np.arange(evidence.width), groups, _judge)

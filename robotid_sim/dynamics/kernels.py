@@ -8,7 +8,7 @@ A chain is passed as arrays, so that one call costs little:
     body (3), and three matrices (9 each, row-major) with R(q) = R0 uu^T + cos(q) R0 (1 - uu^T) +
     sin(q) R0 [u x], Rodrigues' formula behind the rotation R0 of the joint frame at zero.
 ``phi`` (14 n,)
-    Full parameters in the order of `robotid_sim.model.parameters`: ten per link about the link
+    Standard parameters in the order of `robotid_sim.model.parameters`: ten per link about the link
     frame, then ``Fv Fc Fo Ia`` per joint.
 ``gravity`` (3,)
     In the root frame [m/s^2].
@@ -38,11 +38,11 @@ from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.compiled import jit
 
 MAX_NEWTON_ITERATIONS = 60
-"""Most iterations of Newton's method for friction; two to four are usual, about ten where joints
+"""Maximum iterations of Newton's method for friction; two to four are usual, about ten where joints
 stop."""
 
 FULL_STEP_ITERATIONS = 10
-"""Iterations with full steps; then half ones, without which 2 of 10,000 stiff random arms cycle."""
+"""Iterations with full steps; without the half steps after them 2 of 10,000 stiff arms cycle."""
 
 VELOCITY_TOLERANCE = 1e-5
 """Relative change of velocity at which iterations end; convergence is quadratic, the error its
@@ -55,10 +55,10 @@ CORIOLIS_PASSES = 1
 """Passes for the velocity in Coriolis forces; the error falls by about dt per pass."""
 
 MAX_LOAD_ITERATIONS = 100
-"""Most iterations for friction that depends on the transmitted torque."""
+"""Maximum iterations for friction that depends on the transmitted torque."""
 
 LOAD_TOLERANCE = 1e-13
-"""Change of friction at which they end, relative to the largest torque."""
+"""Change of friction at which these iterations end, relative to the largest torque."""
 
 # --------------------------------------------------------------------------------- vectors
 
@@ -339,8 +339,8 @@ def _advance_jacobian(
 def _wrench_regressor(w: Float1D, dw: Float1D, a: Float1D, A: Float2D) -> None:
     """Wrench of one body, A (m, l, Lxx Lxy Lyy Lxz Lyz Lzz): rows force, then moment [2].
 
-    Force = m a + ([dw x] + [w x][w x]) l, moment = -[a x] l + ([. dw] + [w x][. w]) L; `A` comes
-    with zeros where it has none.
+    Force = m a + ([dw x] + [w x][w x]) l, moment = -[a x] l + ([. dw] + [w x][. w]) L; `A` must
+    hold zeros in all other entries.
     """
     x, y, z = w[0], w[1], w[2]
     ax, ay, az = a[0], a[1], a[2]
@@ -370,7 +370,7 @@ def regressor(
 ) -> None:
     """Fill W (N, n, len(columns)) with columns of the drive-torque regressor: tau = Y phi.
 
-    A `W` of all 14 n columns is filled in place, in their order, and comes zeroed.
+    A `W` of all 14 n columns is filled in place, in their order, and must be zero at first.
     Row i of the block of body j is J_ji^T A_j, with the Jacobian J_ji of body j and its wrench
     regressor A_j [2]; the last 4 n columns of Y are friction and rotors.
     """
@@ -638,9 +638,9 @@ def least_share(z: float) -> float:
     """Share theta of a step at whose velocity friction acts, for a decay by exp(-z) in a step.
 
     The theta method multiplies a velocity by (1 - (1 - theta) z) / (1 + theta z). One half is of
-    second order, and takes from a drive exactly what friction takes along the way, as the positions
-    of the log show it. Beyond z = 2 it would overshoot, and a joint that shall stop would ring; the
-    least share that does not is 1 - 1 / z.
+    second order, and friction then does exactly the work that the positions of the log show. Beyond
+    z = 2 it would overshoot, and a joint that should stop would ring; the smallest share without
+    overshoot is 1 - 1 / z.
     """
     return 0.5 if z <= 2.0 else 1.0 - 1.0 / z
 
@@ -668,7 +668,7 @@ def plant_step(
 
     Returned are the torque for the frictionless engine [N m], the acceleration, the velocity at
     which forces act and the friction torque, each of shape (n,), and False if M + Ia is not
-    positive definite or friction that grows with the transmitted torque found no end.
+    positive definite or friction that grows with the transmitted torque did not converge.
     """
     n = q.shape[0]
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
@@ -704,7 +704,7 @@ def plant_step(
                 joints,
                 v,
             )
-            if turn == 0:  # at the end of the step, which tells how long it is against the decay
+            if turn == 0:  # the slope at the end of the step gives its length over the decay
                 for j in range(n):
                     slope = smooth_friction(rows[j], v[j], load[j])[1]
                     share = least_share(dt * slope * mobility(L, j, rest))
@@ -741,9 +741,9 @@ def mobility(L: Float2D, j: int, x: Float1D) -> float:
 def _is_torque_transmitted(
     M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D
 ) -> bool:
-    """Put the transmitted torques M ddq + h into `load`; return whether friction keeps with them.
+    """Put the transmitted torques M ddq + h into `load`; return whether friction has converged.
 
-    Friction that grows with the load is solved by fixed-point turns, which gain about mu each.
+    Friction that grows with the load is found by fixed-point steps, each with mu times the error.
     """
     change, size = 0.0, 1.0
     for j in range(h.shape[0]):

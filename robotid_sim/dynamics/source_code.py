@@ -1,13 +1,13 @@
 r"""A robot's equations as source code: inverse dynamics, mass matrix, gravity.
 
 The recursions of `robotid_sim.dynamics.kernels` run once on names instead of numbers and leave
-straight lines of arithmetic, in which zeros and ones of this robot are gone: recursive
+straight-line code without the zeros and ones of this robot: recursive
 Newton-Euler [1]_, and composite rigid bodies [2]_ for the mass matrix.
 
-Expressions that write themselves: arithmetic on names, recorded as lines of source code.
+A `Term` is arithmetic on names, and a `Recorder` stores it as lines of source code.
 
-Numbers stay numbers, so that zeros and ones vanish before they are written. A product or a sum of
-names has a text that C and Python read alike.
+Numbers stay numbers, so that zeros and ones vanish before they are written. The text of a product
+or a sum of names is valid C and Python.
 
 References
 ----------
@@ -39,7 +39,7 @@ WORD_PATTERN = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A piece of source code with the value of a number."""
+    """An expression in source code that stands for a number."""
 
     text: str
     level: int = NAME
@@ -108,13 +108,13 @@ def cross(a: Vector, b: Vector) -> Vector:
 
 @dataclass(slots=True)
 class Recorder:
-    """Assignments in their order."""
+    """Recorded assignments, in order."""
 
     lines: list[tuple[str, str]] = field(default_factory=list)
     """Name and text of each."""
 
     def let(self, name: str, value: Any) -> Any:
-        """Return a name for a term, an array of terms or a number; short ones stay as they are."""
+        """Assign a term or array of terms to a name and return it; names and numbers stay."""
         if isinstance(value, np.ndarray):
             named = np.empty_like(value)
             for index in np.ndindex(value.shape):
@@ -145,7 +145,7 @@ class Recorder:
 
 
 ROUNDING_TOLERANCE = 1e-15
-"""Entries of rotations below it are zero, and one where they differ from it by less."""
+"""Distance from an integer below which an entry of a rotation is rounded to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Routine:
     lines: tuple[tuple[str, str], ...]
     """Assignments: name and text."""
     results: tuple[tuple[tuple[int, ...], str], ...]
-    """Places in the output, and texts."""
+    """Index in the output and text of every result."""
 
 
 def routines(robot: Robot) -> tuple[Routine, ...]:

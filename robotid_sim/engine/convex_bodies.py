@@ -1,6 +1,6 @@
 """Interface to an engine for distances between links: convex bodies and their closest points.
 
-Convex bodies of links: their shapes, and boxes around them.
+It also selects the shapes of links and bounds the distance of boxes.
 """
 
 from abc import abstractmethod
@@ -45,7 +45,7 @@ class ConvexBodies(Closeable):
 
     @abstractmethod
     def place(self, body: int, position: Sequence[float], turn: Sequence[float]) -> None:
-        """Put a body at a position [m] and a turn, a quaternion x, y, z, w."""
+        """Put a body at a position [m] and a rotation, a quaternion x, y, z, w."""
 
     @abstractmethod
     def closest(self, first: int, second: int, reach: float) -> ClosestPoints | None:
@@ -61,8 +61,9 @@ def boxes_apart(
 ) -> Float1D:
     """Return a lower bound of the distance of boxes [m], shape (M,); not positive if they meet.
 
-    By the gaps along the axes of either box (the first six of the separating axes of Gottschalk,
-    Lin, Manocha (1996), "OBBTree"), for orientations (M, 3, 3), the way from center to center and
+    It follows from the gaps along the axes of either box (the first six of the separating axes of
+    Gottschalk,
+    Lin, Manocha (1996), "OBBTree"), for orientations (M, 3, 3), the vectors between centers and
     half edges (M, 3).
     """
     between = np.abs(np.swapaxes(R_first, 1, 2) @ R_second)

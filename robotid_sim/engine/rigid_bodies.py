@@ -28,7 +28,7 @@ class RigidBodies(Closeable):
     dof : int
         Number of joints.
     handle : tuple
-        What compiled loops know the bodies by; see `robotid_sim.engine.compiled_loop`.
+        Identifies the bodies in compiled loops; see `robotid_sim.engine.compiled_loop`.
     """
 
     def __init__(self, dof: int, handle: tuple[Any, ...]) -> None:
@@ -60,9 +60,9 @@ class ClosedBodies:
 
 
 def require_possible(robot: Robot) -> None:
-    """Raise `InconsistentInertiaError` if a body is impossible.
+    """Raise `InconsistentInertiaError` if a body is physically inconsistent.
 
-    Bullet would silently set its inertia to zero, MuJoCo refuse it by a number.
+    Bullet would silently set its inertia to zero, MuJoCo name it by its number only.
     """
     for link in robot.links:
         if reason := inertia.inconsistency(link.phi):

@@ -2,7 +2,7 @@ r"""Output error: predicted positions against measured ones.
 
 Input error: the torque that makes a simulated robot follow the measured positions.
 
-White noise of the torques by the likelihood of innovations of a Kalman filter.
+White torque noise is estimated by the likelihood of innovations of a Kalman filter.
 
 Measurement noise fed back by the controller appears in the torques, and differences of samples
 cannot separate it from torque noise; but real torque moves the robot. The innovations e of a filter
@@ -71,9 +71,9 @@ class OutputError(Estimator):
 
     Positions need no differentiation and no low-pass, so that nothing needs tuning. If the
     controller receives the noise of the log, torques correlate with past noise; white innovations
-    do not, those by a constant `bandwidth` do, and bias the estimate. Torque noise is noise of the
-    input, which shrinks the estimate by the square of its size over that of the torque, both below
-    the bandwidth: negligible. Unmodeled torque biases the parameters; their covariance includes it
+    do not, but those of a constant `bandwidth` do and bias the estimate. Torque noise is input
+    noise, which shrinks the estimate by its squared ratio to the torque below the bandwidth; this
+    is negligible. Unmodeled torque biases the parameters; their covariance includes it
     where it repeats, because blocks contain one phase of all periods.
 
     References
@@ -147,7 +147,7 @@ class InputError(Estimator):
     Gauss-Newton steps start, with all sensitivities (DIDIM [1]_ neglects those of the simulated
     motion). The covariance is the block sandwich of the last step.
 
-    In contrast to output error it weights torques, in their unit: the choice where torques are
+    In contrast to output error it weights torques, in their unit; choose it where torques are
     noisier than positions. The loop is a low-pass for both, so that its bandwidth is that of the
     fit: if it is too high, encoder noise enters with its square; if it is too low, friction near
     standstill is lost. If the controller receives the noise of the log, torques correlate with it
@@ -189,7 +189,7 @@ def make_observer(robot: Robot, recording: RecordedLog, bandwidth: float) -> Obs
     """Make the loop with which a simulated robot follows a recording, with innovations as torques.
 
     All joints have one bandwidth [rad/s]. The weighted innovations are the torques that the loop
-    adds [N m or N], zero until the start, or a gap, has decayed.
+    adds [N m or N], zero until the error of the start, or of a gap, has decayed.
     """
     weights = bandwidth**2 * mass_matrix(robot, recording.q)
     weights[~find_settled_samples(bandwidth, recording)] = 0.0

@@ -78,7 +78,7 @@ class RunningFit:
         return cls(empty, empty)
 
     def update(self, problem: LinearProblem, fading: float) -> "RunningFit":
-        """Update the state by rows of a problem, older ones times `fading` per sample."""
+        """Update the state by rows of a problem; older weights fall by `fading` per sample."""
         rows = np.dstack([problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)])
         first = _update_reduction(self.reduction, rows, fading)
         return RunningFit(
@@ -100,8 +100,8 @@ class RecursiveLeastSquares(Estimator):
 
     Without forgetting the last estimate equals weighted least squares up to rounding; with a
     `forgetting` time T a row of age t has the weight :math:`e^{-t / T}` [1]_, so that drifting
-    parameters are tracked, with the variance of 2 T of data. `follow` yields the estimates of logs
-    that come in parts.
+    parameters are tracked, with the variance of a fit of 2 T of data. `follow` yields the estimates
+    of logs that come in parts.
 
     References
     ----------
@@ -170,7 +170,7 @@ class RecursiveLeastSquares(Estimator):
             yield replace(fit, cov=None, cov_white=_white(running, fit) if fit.success else None)
 
     def _compute_fading(self, problem: LinearProblem) -> float:
-        """Compute the factor of the weight of a row per sample."""
+        """Compute the factor by which the weight of a row falls per sample."""
         return 1.0 if self.forgetting is None else math.exp(-problem.dt / self.forgetting)
 
 

@@ -9,7 +9,7 @@ log. So the state is corrected by every measured position, as in an observer (th
 f is a step of the midpoint rule: torque, positions and friction act in its middle, and friction is
 implicit, see `robotid_sim.dynamics.kernels.plant_step`.
 
-Conversion of other estimates to the form of a least-squares fit.
+Estimates are converted to the form of a least-squares fit.
 
 References
 ----------
@@ -150,7 +150,7 @@ def slopes_along(
 ) -> AccelerationSlopes:
     """Compute the derivatives of the acceleration in some steps of a prediction.
 
-    Those by the parameters are of the given columns of the regressor.
+    Derivatives by the parameters are for the given columns of the regressor.
     """
     q, dq, ddq, share = (x[part] for x in (motion.q, motion.dq, motion.ddq, motion.share))
     (samples, n), every = q.shape, np.arange(robot.dof)
@@ -210,7 +210,7 @@ def rigid_slopes(
 
 
 MISSING_RECORDING_MESSAGE = (
-    "joints or the robot of the recording are unknown; this is weighted least squares"
+    "joints or the robot of the recording are unknown; weighted least squares is used"
 )
 
 
@@ -225,7 +225,7 @@ def replace_parameters(
     """Replace the parameters and covariance of a weighted least-squares estimate.
 
     Residuals and noise are those of the rows with beta, shape (b,). Random effects of the problem
-    change every estimator about as least squares, and widen the covariances, shape (b, b),
+    affect every estimator about as least squares, and widen the covariances, shape (b, b),
     accordingly. The degrees of freedom of the covariance have the shape (b,).
     """
     residual = problem.unstack_rows(problem.y - problem.W @ beta)

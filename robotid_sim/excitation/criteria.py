@@ -1,6 +1,6 @@
 r"""Criteria of an excitation: functions of the information with their exact gradients.
 
-Every criterion is a function of the information matrix :math:`M = Z^T Z` of weighed rows Z, passed
+Every criterion is a function of the information matrix :math:`M = Z^T Z` of weighted rows Z, passed
 as its triangular root. This module has the weights of the rows, prior data and D-optimality.
 """
 
@@ -28,7 +28,7 @@ NOISE_FLOOR = 1.0
 class Slope(NamedTuple):
     r"""Value and derivative, :math:`\partial f / \partial M = F \operatorname{diag}(a) F^T`.
 
-    As factors, for the derivative itself would lose half of the digits.
+    Stored as factors, because their product would lose half of the digits.
     """
 
     value: float
@@ -43,14 +43,14 @@ class Slope(NamedTuple):
 class Criterion(ABC):
     r"""A function of the information about the base parameters; smaller is better.
 
-    The rows of a joint count by the inverse of its noise. The noise of torque sensors grows with
+    The rows of a joint are weighted by its inverse noise. The noise of torque sensors grows with
     the torque: without it, motions with large torque would appear better than they are. So the
     variance of a joint is its mean squared nominal torque on the motion itself, above a floor,
 
     .. math:: s_j^2 = \tfrac1N \sum_k (W_{kj} \beta_0)^2 + (\rho\, \tau_j)^2,
 
     and gradients have a second term through it. Without nominal parameters it is the square of the
-    torque scale; `noise_std` replaces it. Data from before add rows that no motion changes.
+    torque scale; `noise_std` replaces it. Existing data add rows that do not depend on the motion.
     """
 
     symbol: ClassVar[str]
@@ -61,7 +61,7 @@ class Criterion(ABC):
     motions that load a joint so little that its encoder noise dominates. None: all rows count
     alike."""
     noise_std: Float1D | None = field(default=None, repr=False)
-    """Torque noise of every joint [N m], shape (n,); None for noise by the torque."""
+    """Torque noise of every joint [N m], shape (n,); None for noise that grows with the torque."""
     beta: Float1D | None = field(default=None, repr=False)
     """Nominal base parameters, shape (b,); None for noise that does not depend on the motion."""
     prior: Float2D | None = field(default=None, repr=False)
@@ -97,7 +97,7 @@ class Criterion(ABC):
     def __call__(self, W: Float, torque_scale: Float1D) -> tuple[float, Float]:
         """Return the value and its gradient with respect to W; these two have shape (N, n, b).
 
-        Joints weigh by the size of their torques [N m], shape (n,). The value is infinite if W, the
+        Joints are weighted by their torque scale [N m], shape (n,). The value is infinite if W, the
         base regressor of N samples, and the prior are rank-deficient.
         """
         variance, tau = self._variance(W, torque_scale)
@@ -112,7 +112,7 @@ class Criterion(ABC):
         half = (flat @ F).reshape(*W.shape[:2], -1)
         gradient = 2.0 * ((half * a) @ F.T) / deviation
         if tau is not None and self.beta is not None:
-            # minus half of what the value changes by if a joint's rows grow by their own size
+            # minus half the change of the value per relative growth of a joint's rows
             parts = (half**2 * -a).reshape(self.motions, each, *half.shape[1:])
             share = 2.0 / each * parts.sum(axis=(1, 3)) / variance
             gradient += (np.repeat(share, each, axis=0) * tau)[:, :, None] * self.beta
@@ -137,8 +137,8 @@ class Criterion(ABC):
         r"""Return the criterion for known noise, or for motions that add to existing data.
 
         The information per new sample is then :math:`M = \tfrac1N W^T S^{-1} W +
-        \tfrac1m R_0^T R_0`. A prior counts rows in units of their noise, so that new rows do so
-        too, even if the criterion by itself does not weigh joints.
+        \tfrac1m R_0^T R_0`. With a prior, rows are divided by their noise, and so are new rows,
+        even if the criterion by itself does not weight joints.
 
         Parameters
         ----------

@@ -27,8 +27,9 @@ MIN_SWING_SHARE = 1e-3
 class RestToRestSpace(JointSpace):
     """All runs of one basis for one robot.
 
-    Per joint the coordinates are the rest pose from the middle of the position range, over half of
-    it, and the coefficients, each over the largest with which its function alone keeps the limits.
+    Per joint the coordinates are the rest pose, relative to the middle and half the width of the
+    position range, and the coefficients, each divided by the largest one that alone keeps the
+    limits.
     """
 
     robot: Robot
@@ -51,7 +52,7 @@ class RestToRestSpace(JointSpace):
             [of / np.maximum(peak, tiny)[:, None] for of, peak in zip(limits, peaks, strict=True)]
         )
         half = self.robot.limits.half_range
-        # By limit and joint: how far the best function goes, over half of the range.
+        # By limit and joint: largest swing by one function, over half of the range.
         swings = (allowed * peaks[0][:, None] / half).max(axis=1)
         least, T = swings.min(axis=0), self.basis.duration
         if least.min() < MIN_SWING_SHARE:
@@ -63,7 +64,7 @@ class RestToRestSpace(JointSpace):
             ]
             raise InfeasibleError(
                 f"joint '{self.robot.joint_names[j]}' can swing by {least[j]:.2g} of its range "
-                f"only within its {which} limit; raise 'period' from {T:g} s to "
+                f"at most within its {which} limit; raise 'period' from {T:g} s to "
                 f"{1.01 * max(powers) * T:.3g} s or more"
             )
         object.__setattr__(self, "unit", np.vstack([half, allowed.min(axis=0)]))
@@ -102,10 +103,10 @@ class RestToRestSpace(JointSpace):
         return all_limits
 
     def _joint_limits(self) -> list[Float2D]:
-        """Return the matrix of the limits of every joint."""
+        """Return every joint's matrix from coordinates to limit shares."""
         bounds = [self.basis.bounds(order) for order in range(len(self._limits()))]
         for rows in bounds[1:]:
-            rows[:, 0] = 0.0  # not a rounding of it
+            rows[:, 0] = 0.0  # free of rounding errors
         return [
             np.vstack([rows / limit[j] for rows, limit in zip(bounds, self._limits(), strict=True)])
             * (self.unit[:, j] / self.margin)

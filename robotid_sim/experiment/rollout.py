@@ -77,9 +77,9 @@ def rollout(
     Raises
     ------
     SimulationDiverged
-        If the loop diverges; has the log up to there.
+        If the loop diverges; its `log` ends there.
     ControllerError
-        If the controller returns no finite torques; has the log up to there.
+        If the controller returns no finite torques; its `log` ends there.
     LogError
         If the trajectory is for another robot.
 
@@ -177,7 +177,7 @@ def _state_source(
 
 
 class _Record:
-    """The channels of a run while it grows."""
+    """Recorded channels of a run in progress."""
 
     def __init__(
         self,

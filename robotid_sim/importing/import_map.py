@@ -55,9 +55,9 @@ class JointMap(ConfigSection):
     velocity: str | None = None
     """Column of the velocity."""
     torque: str | None = None
-    """Measured torque."""
+    """Column of the measured torque."""
     command: str | None = None
-    """Commanded torque."""
+    """Column of the commanded torque."""
     current: str | None = None
     """Column of the motor current."""
     position_unit: Annotated[str, _unit("position")] | None = None
@@ -65,13 +65,13 @@ class JointMap(ConfigSection):
     velocity_unit: Annotated[str, _unit("velocity")] | None = None
     """rad/s, mrad/s, deg/s, rpm, rev/s, m/s, cm/s or mm/s."""
     torque_unit: Annotated[str, _unit("torque")] | None = None
-    """Of torques and commands, such as N m, N cm, N, or % and permille of the rated torque."""
+    """Unit of torques and commands, such as N m, N cm, N, or % and permille of the rated torque."""
     current_unit: Annotated[str, _unit("current")] | None = None
     """A or mA."""
     sign: Literal[-1, 1] = 1
-    """Direction of positions and velocities against the joint's."""
+    """Direction of positions and velocities relative to the joint's."""
     torque_sign: Literal[-1, 1] = 1
-    """Direction of torques and currents against the joint's."""
+    """Direction of torques and currents relative to the joint's."""
     offset: float = 0.0
     """Joint position where the column is zero [rad or m]."""
     gear_ratio: Annotated[float, AfterValidator(_nonzero)] = 1.0
@@ -94,7 +94,7 @@ class Coupling(ConfigSection):
     position: MatrixRows
     """R of q_motor = R (q - offset): turns of each motor per turn of each joint."""
     torque: MatrixRows | None = None
-    """Joint torque by motor torque.  [default: the transpose of R, which conserves power]"""
+    """Matrix from motor to joint torques.  [default: the transpose of R, which conserves power]"""
 
 
 class ImportMap(ConfigSection):
@@ -103,9 +103,9 @@ class ImportMap(ConfigSection):
     schema_: str = Field(default=schema_tag("import-map", SCHEMA_VERSION), alias="schema")
     """Kind and version of the file."""
     profile: str | None = None
-    """Profile of a vendor's recorder, or none; by default chosen by the names of columns."""
+    """Profile of a vendor's recorder, or ``none``; by default chosen by the names of columns."""
     time: str | None = None
-    """Column of the stamps."""
+    """Column of the time stamps."""
     time_unit: Annotated[str, _unit("time")] | None = None
     """s, ms, us or ns."""
     rate: float | None = Field(default=None, gt=0.0)
@@ -115,7 +115,7 @@ class ImportMap(ConfigSection):
     period: float | None = Field(default=None, gt=0.0)
     """Period of the excitation [s]."""
     torque_time_offset: float | None = None
-    """Delay of the torque's time of action behind the position sample [s]."""
+    """Time by which the torque acts after the position sample [s]."""
     joints: dict[str, JointMap] = Field(default_factory=dict)
     coupling: Coupling | None = None
 

@@ -26,7 +26,7 @@ def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
     """Raise `LogError` if joints that the robot holds locked move in a recording.
 
     Mimic joints move with the joint that they follow. Joints that carry little, such as fingers,
-    are only reported.
+    are only noted in the result.
     """
     document = robot.document
     ways: dict[str, float] = {}
@@ -38,7 +38,7 @@ def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
             ways[str(column.joint)] = float(np.ptp(values)) * scale if values.size else 0.0
     if document is None:
         return ()
-    for joint in document.joints.values():  # whose own positions are rarely logged
+    for joint in document.joints.values():  # mimic joints are rarely logged
         if joint.mimic:
             ways.setdefault(joint.name, ways.get(joint.mimic, 0.0))
     moving = [n for n, way in ways.items() if way > MAX_REST_MOTION and n not in robot.joint_names]
@@ -54,12 +54,12 @@ def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
     if followers:
         raise LogError(
             f"{', '.join(followers)} of '{robot.name}' follow other joints (mimic) and move in the "
-            "log; log them at rest, or give a model without them"
+            "log; keep them at rest, or give a model without them"
         )
     remedy = ends_that_hold(document, [*robot.joint_names, *moving])
     remedy = remedy or ends_that_hold(document, [*robot.joint_names, *heavy])
     raise LogError(
         f"in the log {', '.join(moving)} of '{robot.name}' moved, which the chain from "
         f"'{robot.base}' to '{robot.tip}' holds locked; "
-        + (f"choose --base {remedy[0]} --tip {remedy[1]}" if remedy else "log them at rest")
+        + (f"choose --base {remedy[0]} --tip {remedy[1]}" if remedy else "keep them at rest")
     )

@@ -1,6 +1,6 @@
 """Matching columns to time, and to positions, velocities, torques and currents of joints.
 
-Units of matched columns: from the map, the name, or the plausible range of numbers.
+Units of columns come from the map, the name, or the plausible range of the numbers.
 """
 
 from collections import defaultdict
@@ -55,7 +55,7 @@ class Match:
     reasons: Mapping[str, str] = field(default_factory=dict)
     """By quantity, how its columns were matched."""
     notes: tuple[str, ...] = ()
-    """Conclusions from numbers."""
+    """Notes, such as on inferred units."""
 
 
 def match(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) -> Match:
@@ -86,8 +86,8 @@ def match(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) 
         partly = quantity == "torque" and import_map.coupling is None
         if by_map and missing and not partly:
             raise LogError(
-                f"the map has no {quantity} column for {', '.join(missing)}, and no name of a "
-                f"column tells it; columns: {', '.join(recording.columns)}"
+                f"the map has no {quantity} column for {', '.join(missing)}, and no column name "
+                f"identifies it; columns: {', '.join(recording.columns)}"
             )
     _require_channels(chosen, import_map, recording, robot)
     time, unit, note = _time(recording, import_map)
@@ -227,7 +227,7 @@ def _make_missing_error(quantity: str, recording: RawLog, robot: Robot) -> LogEr
     ]
     others = f" (found: {', '.join(columns)})" if columns else ""
     return LogError(
-        f"no columns are the {quantity}s of the joints {', '.join(robot.joint_names)}{others}; "
+        f"found no {quantity} columns for the joints {', '.join(robot.joint_names)}{others}; "
         f'name them in a map, as [joints."{robot.joint_names[0]}"] {quantity} = "..."; columns: '
         f"{', '.join(recording.columns)}"
     )
@@ -272,13 +272,13 @@ SUSPECT_POSITION_RATIO = 1.2
 """Smallest ratio of position to joint limit that is reported."""
 
 MAX_LIMIT_RATIO = 3.0
-"""Smallest ratio at which another unit is assumed; a continuous joint may turn a few times."""
+"""Ratio above which another unit is assumed; a continuous joint may turn a few times."""
 
 MAX_CONVERTED_RATIO = 1.1
 """Largest ratio of position to joint limit after conversion from another unit."""
 
 MAX_VELOCITY_RATIO = 10.0
-"""Smallest ratio of velocity to change of position for velocities in degrees."""
+"""Ratio of velocity to change of position above which velocities are in degrees."""
 
 MatchedColumns = Mapping[str, Mapping[str, ColumnName]]
 """Names of columns by quantity and joint."""
@@ -290,8 +290,8 @@ def choose_units(
     """Return the unit of every quantity of every joint, and notes on units inferred from numbers.
 
     Units are by joint and key of a `JointMap`; there is a note for every unit that no name states.
-    The limits of the robot tell radians from degrees, the map has the column of the time, and
-    units that are given. Raises `LogError` if a unit of length is that of a revolute joint, or the
+    The limits of the robot tell radians from degrees; the map has the time column, and the units
+    that are given. Raises `LogError` if a unit of length is that of a revolute joint, or the
     other way round.
     """
     units: dict[str, dict[str, str]] = {joint: {} for joint in robot.joint_names}
@@ -310,7 +310,7 @@ def choose_units(
             if unit is None or unit not in UNITS[kind]:
                 raise LogError(
                     f"column '{column.name}' of {joint.name}: '{unit or column.unknown_unit}' is "
-                    f"no known unit of a {kind}; give {key} in a map: {', '.join(UNITS[kind])}"
+                    f"not a known unit of a {kind}; give {key} in a map: {', '.join(UNITS[kind])}"
                 )
             if unit in SHARE_UNITS and joint_map.rated_torque is None:
                 raise LogError(
@@ -339,7 +339,7 @@ def choose_units(
             revolute = [joint.name for joint in silent if not joint.prismatic]
             if revolute and _are_degrees(revolute, columns, recording, units, mapping):
                 units |= {joint: {**units[joint], key: "deg/s"} for joint in revolute}
-                notes.append("velocities are those of the positions in deg/s")
+                notes.append("velocities fit the change of the positions in deg/s")
     return units, tuple(notes)
 
 
@@ -365,7 +365,7 @@ def _unit_by_limits(
     if mapping.joints.get(worst, JointMap()).gear_ratio == 1.0:
         advice = "if they are the motor's, give gear_ratio in a map"
     else:
-        reason, advice = f"{reason}, behind its gear", "position_unit in the map tells another unit"
+        reason, advice = f"{reason}, behind its gear", "give another position_unit in the map"
     of_motors = not mapping.has_gears and any("motor" in names[j.name].stem for j in joints)
     fits = (
         reach[worst] > MAX_LIMIT_RATIO

@@ -1,6 +1,6 @@
 """Where the tip of an arm can be, and how it can move there; by kinematics and limits alone.
 
-Bodies for a robot without geometry: a capsule a link, along its kinematics.
+For a robot without geometry, a link is a capsule along its kinematics.
 """
 
 from collections.abc import Iterator
@@ -22,10 +22,10 @@ from robotid_sim.model.geometry import GeometryShape, transform
 from robotid_sim.model.robot import Robot
 
 CENTER_COUNT = 40
-"""Random configurations that a shape is tried around, beside the home pose."""
+"""Number of random configurations around which a shape is tried, besides the home pose."""
 
 START_COUNT = 12
-"""Configurations from which a path at a given place is tried, beside the home pose."""
+"""Number of configurations from which a path at a place is tried, besides the home pose."""
 
 
 def configurations(robot: Robot) -> list[Float1D]:
@@ -38,7 +38,7 @@ def configurations(robot: Robot) -> list[Float1D]:
 
 
 def tip_demand(robot: Robot) -> Demand:
-    """Choose the target of a path: the pose of the tip from six joints, else its position."""
+    """Choose the target of a path: the pose of the tip with 6 or more joints, else its position."""
     if robot.dof >= 6:
         return POSE_DEMAND
     ranks = [
@@ -51,7 +51,7 @@ def tip_demand(robot: Robot) -> Demand:
 def reach(robot: Robot) -> float:
     """Return how far the tip gets from the first joint [m], stretched out."""
     lengths = [float(np.linalg.norm(joint.T_parent_joint[:3, 3])) for joint in robot.joints[1:]]
-    if robot.dof < 6:  # of a gantry; a rail under an arm says little of where the arm reaches
+    if robot.dof < 6:  # strokes of a gantry; a rail under a six-joint arm adds no reach
         strokes = robot.limits.half_range[np.array(robot.prismatic)]
         lengths += [float(stroke) for stroke in strokes]
     return sum(lengths) + float(np.linalg.norm(robot.T_last_tip[:3, 3]))
@@ -60,8 +60,8 @@ def reach(robot: Robot) -> float:
 def motion_axes(robot: Robot, demand: Demand) -> Float2D:
     """Return orthonormal directions in which the tip can move, as rows, shape (2 or 3, 3).
 
-    Those of the root frame where there are three; of a planar arm those of its plane, as near the
-    root frame's as can be. The plane is spanned by the left singular vectors of the position
+    The axes of the root frame if the tip moves in space; for a planar arm, directions in its plane
+    that are nearest to them. The plane is spanned by the left singular vectors of the position
     Jacobian where that is best conditioned. Raises `PathError` if the tip moves along a single
     curve.
     """
@@ -89,9 +89,9 @@ def starts(
 ) -> Iterator[tuple[Float2D, Float1D]]:
     """Yield poses (4, 4) at a position, and joint positions near them.
 
-    Found from the home pose, then from the best conditioned of the configurations; the
-    orientation is that of the configuration unless `R` is given. Where a pose is not found, its
-    search is still yielded, so that the path says what is wrong.
+    They are found from the home pose, then from the best conditioned configurations; the
+    orientation is that of the configuration unless `R` is given. A pose that is not found is
+    yielded with the start of its search, so that the path reports why.
     """
     for q in (robot.home, *sort_by_condition(robot, demand)[:START_COUNT]):
         pose = tip_pose(robot, q)

@@ -9,7 +9,7 @@ links [1]_:
     \tau_l = K\,d(\theta - q) + D\,(\dot\theta - \dot q)
 
 with the dead zone :math:`d(x) = x \mp b/2` beyond half of the play b and no torque within it. A fit
-knows one mass a joint: what the spring adds is model error.
+assumes one mass per joint; the effect of the spring is model error.
 
 References
 ----------
@@ -30,7 +30,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.registry import Registry
 
 SPRING_COLUMNS = ("stiffness", "damping", "play")
-"""What a spring of a joint is, in this order."""
+"""Columns of the array of springs, in this order."""
 
 
 class PlantDrive(ABC):
@@ -47,7 +47,7 @@ class PlantDrive(ABC):
         load : ndarray, shape (n,)
             Largest torque of every joint [N m].
         inertia : ndarray, shape (n,)
-            Inertia of rotor and links against one another, :math:`1 / (1/I_a + 1/M)` [kg m^2].
+            Reduced inertia of rotor and links, :math:`1 / (1/I_a + 1/M)` [kg m^2].
 
         Returns
         -------
@@ -59,10 +59,10 @@ class PlantDrive(ABC):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elastic(PlantDrive):
-    """Gears that give way: a spring with a little damping."""
+    """Elastic gears: a spring with a little damping."""
 
     twist: float = 2.5e-3
-    """Twist of revolute joints under their largest torque, the limit where there is one [rad]."""
+    """Twist of revolute joints under their largest torque, or torque limit if any [rad]."""
     prismatic_twist: float = 2.5e-4
     """The same of prismatic joints [m]."""
     stiffness: tuple[float, ...] = ()
@@ -70,7 +70,7 @@ class Elastic(PlantDrive):
     damping: float = 0.05
     """Damping ratio of rotor against links."""
     joints: tuple[str, ...] = ()
-    """Joints that have it; by default all with rotor inertia, the others stay rigid."""
+    """Joints that are not rigid; by default all with rotor inertia."""
 
     def __post_init__(self) -> None:
         _require(self, "twist", "prismatic_twist", "damping")
@@ -86,7 +86,7 @@ class Backlash(PlantDrive):
     """Gears with free play, and behind it a spring that is stiff and well damped."""
 
     play: float = 2e-3
-    """Way from flank to flank of revolute joints [rad]."""
+    """Play between the tooth flanks of revolute joints [rad]."""
     prismatic_play: float = 2e-4
     """The same of prismatic joints [m]."""
     twist: float = 1.25e-3
@@ -98,7 +98,7 @@ class Backlash(PlantDrive):
     damping: float = 0.2
     """Damping ratio of rotor against links while flanks touch."""
     joints: tuple[str, ...] = ()
-    """Joints that have it; by default all with rotor inertia, the others stay rigid."""
+    """Joints that are not rigid; by default all with rotor inertia."""
 
     def __post_init__(self) -> None:
         _require(self, "play", "prismatic_play", "twist", "prismatic_twist", "damping")

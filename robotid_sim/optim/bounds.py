@@ -14,7 +14,7 @@ WallRule = Literal["clip", "reflect", "absorb", "none"]
 """Treatment of a point outside the box, coordinate by coordinate.
 
 ``clip`` puts it on the wall and leaves its velocity; ``absorb`` also stops it there; ``reflect``
-mirrors it and its velocity at the walls; ``none`` lets it go: the cost is then asked outside.
+mirrors it and its velocity at the walls; ``none`` leaves it: the cost is evaluated outside the box.
 """
 
 Walls = Literal["clip", "reflect", "none"]

@@ -1,8 +1,8 @@
 """The trial table: results of all runs of a paper, by study, case and method.
 
-All values of a page are read from it. A study is a part of the work, such as the searches on exact
-data; its cases are common to all methods, such as a trajectory or a scenario; a row is the result
-of one run, by name. Printed numbers are rows of the study ``printed``.
+All values of a page are read from it. A study here is a part of a paper, such as the searches on
+exact data; its cases are common to all methods, such as a trajectory or a scenario; a row is the
+result of one run, by name. Printed numbers are rows of the study ``printed``.
 """
 
 import re
@@ -65,7 +65,7 @@ class TrialTable:
 
     @classmethod
     def from_printed(cls, tables: Mapping[str, Mapping[str, ResultRow]]) -> "TrialTable":
-        """Store printed values: rows by method, by the name of their table."""
+        """Store printed values, given as rows by table and method."""
         rows = {
             (PRINTED_STUDY, t, m): [row]
             for t, methods in tables.items()
@@ -99,7 +99,7 @@ class TrialTable:
         return runs
 
     def values(self, study: str, method: str, metric: str, case: str | None = None) -> Float:
-        """Read a value of every run, shape (R, ...); NaN if a run did not reach it.
+        """Read a value of every run, shape (R, ...); NaN where a run has none.
 
         Raises `OptionError` if there are no runs, or no run has it.
         """
@@ -246,10 +246,10 @@ class Measure(StrictModel):
     run: int | None = None
     """Run; None for all runs."""
     entry: int | str | tuple[int, ...] | None = None
-    """Entry of values with several, such as joints: one, some, or a name of `REDUCTIONS`."""
+    """Entry of values that are lists, such as by joint: one, some, or a name of `REDUCTIONS`."""
     statistic: str = "value"
     floor: float = -np.inf
-    """Lower limit of the values, such as rounding."""
+    """Lower limit of the values, such as the rounding error."""
     each: Literal["", "case", "of", "over", "entry", "run"] = ""
     """Parts with a separate statistic."""
     pick: Literal["", "least", "greatest", "mean", "rises", "place", "range"] = ""
@@ -259,13 +259,13 @@ class Measure(StrictModel):
     end: Literal["", "lower", "upper"] = ""
     """End of the interval to use instead of the number, if there is one."""
     rule: str = ""
-    """Range for a count of the values in it."""
+    """Range; the measure is then the number of values in it."""
     shown: Literal["", "percent above", "percent below", "root"] = ""
-    """Form of a ratio."""
+    """Form in which a ratio is shown."""
     scale: float = 1.0
     text: str = ""
-    """Format of each value in a list, such as ``{name} {value:.3g}``; the measure then is the text,
-    with a least or greatest pick that of one value."""
+    """Format of each value in a list, such as ``{name} {value:.3g}``; the measure is then the
+    joined text, or that of the least or greatest value alone."""
     separator: str = ", "
     absent: str = "-"
     """Text for a missing number."""

@@ -88,7 +88,7 @@ class RobotConfig(ConfigSection):
     tip: str | None = None
     """Link where the chain ends; by default that of the longest chain."""
     gravity: tuple[Length, Length, Length] | None = None
-    """In the root frame [m/s^2]; by default that of an MJCF file, otherwise 9.81 downward."""
+    """Gravity, root frame [m/s^2]; by default that of an MJCF file, otherwise 9.81 downward."""
     urdf_friction: bool = True
     """Take ``<dynamics>`` of the URDF as Fv and Fc; if false, drop it."""
     payload: PayloadConfig | None = None

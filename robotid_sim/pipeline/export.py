@@ -124,7 +124,9 @@ def list_sample_files(count: int, folder: Path) -> list[Path]:
     has other samples.
     """
     if not 1 <= count <= MAX_SAMPLES:
-        raise OptionError(f"the number of posterior samples must be 1 to {MAX_SAMPLES}, got {count}")
+        raise OptionError(
+            f"the number of posterior samples must be 1 to {MAX_SAMPLES}, got {count}"
+        )
     make_folder(folder, "--posterior-samples")
     digits = max(2, len(str(count)))
     files = [folder / f"sample_{k:0{digits}d}.urdf" for k in range(1, count + 1)]

@@ -41,7 +41,7 @@ class TermChoice:
 
     model: RevisedModel
     motion: Motion
-    """From positions alone, because a motion from the model hides unmodeled torque."""
+    """Motion from positions alone, because one from the model hides unmodeled torque."""
     structure: Structure
 
     @classmethod
@@ -118,8 +118,8 @@ def choose_terms(
 ) -> TermChoice:
     """Choose the terms that logs support in addition to a revised model.
 
-    Presliding friction resembles a torque delay: if the log has a delay, terms without one are
-    tried too, and used if they predict held-out blocks better.
+    Presliding friction resembles a torque delay: if the log has a delay, terms fitted without it
+    are tried too, and used if they predict held-out blocks better.
     """
     choice = _choose_at_delay(model, logs, plan)
     preprocessor = plan.preprocessor

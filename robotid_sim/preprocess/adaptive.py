@@ -1,6 +1,6 @@
 """The preprocessor that chooses its steps by the log.
 
-The low-pass of every joint's rows, from the band in which a model explains its torque.
+It also sets the low-pass of every joint's rows to the band that a model explains.
 """
 
 from dataclasses import dataclass, field, replace
@@ -200,7 +200,7 @@ def _prepare(log: Log, delay: float, faults: Faults | None) -> tuple[Log, Bool2D
 def _tune_at(
     start: Adaptive, log: Log, robot: Robot, faults: Faults | None, noise: Float1D, delay: float
 ) -> Adaptive:
-    """Tune the method to the log without a delay [s]."""
+    """Tune the method to the log after removal of a delay [s]."""
     log, sound = _prepare(log, delay, faults)
     decided = replace(start, delay=delay)
     if start.method == "fourier-fit":
@@ -255,10 +255,10 @@ def rows_by_joint(motion: Motion, robot: Robot, rows: Rows) -> Rows:
 
     A fit of base parameters by the given rows, with weights by joint, gives torque and residual at
     all samples. From the lowest octave up, a band counts while the model explains more than its
-    residual; the cut-off lies an octave above. The rate of the rows suits the fastest joint, their
-    edges the ringing of the slowest one.
+    residual; the cut-off lies an octave above. The rate of the rows follows the highest cut-off,
+    their edges the ringing of the lowest one.
 
-    The rate over the cut-off is kept; the returned rows have `cutoffs`.
+    The ratio of rate to cut-off is kept; the returned rows have `cutoffs`.
     """
     fit = RowFit.from_motion(motion, robot)
     torque = standard_of(motion, robot)

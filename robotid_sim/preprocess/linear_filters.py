@@ -23,8 +23,8 @@ MAX_ORDER = 20
 class Butterworth(RowPreprocessor):
     """Forward-backward Butterworth on position and central differences; one corner for all joints.
 
-    It is common practice and serves for comparison: joints need different corners, which one filter
-    does not have.
+    It is common practice and serves for comparison: joints need different cut-offs, but one filter
+    has only one.
 
     References
     ----------
@@ -33,7 +33,7 @@ class Butterworth(RowPreprocessor):
     .. [2] Tang, Yan, An, Wang, Zhang (2023), "Dynamic parameter identification of collaborative
        robot based on WLS-RWPSO algorithm", Machines 11(2), 316, doi:10.3390/machines11020316:
        differences of the positions, then a Butterworth low-pass of unstated order and
-       corner; the filters are linear, so their order in time does not matter.
+       corner; the filters are linear, so the order of applying them does not matter.
     """
 
     exactness: ClassVar[float] = 0.05  # central differences

@@ -179,7 +179,7 @@ def pair_table(agreement: Agreement) -> Table:
 
 
 def difference_table(pair: Difference) -> Table:
-    """Tabulate the parameters that differ, or the closest to it; [%] of the first estimate."""
+    """Tabulate the parameters that differ, or those closest to it; [%] is of the first estimate."""
     count = min(int(pair.differs.sum()) or NEAREST_COUNT, MAX_ROWS)
     rows, half = pair.strongest_first[:count], pair.half_width
     share = relative_std(pair.reference, pair.values)
@@ -238,7 +238,7 @@ def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -
             ("engines", ", ".join(engine_title(name) for name in certificate.engines)),
             ("seeds", str(count)),
             ("model error in the other engine", percent(error, 2)),
-            *([] if gap is None else [("its tracking gap closed", percent(1.0 - gap))]),
+            *([] if gap is None else [("tracking gap closed in it", percent(1.0 - gap))]),
             ("differences within their intervals", percent(certificate.share_within)),
         ),
         sections=(

@@ -28,7 +28,7 @@ HEADINGS = {
     UNJUDGED_VERDICT: "Too few runs",
     CHECK_VERDICT: "Checks of robotid_sim",
 }
-"""In the order of the page."""
+"""Headings by verdict, in the order of the page."""
 
 EXPECTED_TEXT = "as expected"
 """Column with the number of results in their expected range."""
@@ -123,7 +123,7 @@ def _seed_sections(reproductions: Sequence[Reproduction]) -> Iterator[Section]:
     )
     columns = ("paper", "claim", "here", "stored")
     tables = (Table(columns, tuple(rows), text_columns=len(columns)),) if rows else ()
-    yield Section(title="Over seeds", text=text, tables=tables)
+    yield Section(title="Verdicts by seed", text=text, tables=tables)
 
 
 def write_tables(reproduction: Reproduction, folder: Path) -> None:
@@ -144,7 +144,7 @@ def _counts(claims: Sequence[Claim]) -> tuple[tuple[str, str], ...]:
 
 def badge_of(claims: Sequence[Claim]) -> str:
     """Format the counts of the verdicts, such as ``3 reproduced, 9 conditional, 2 not``."""
-    words = (*VERDICTS[:2], "not", "not testable", UNJUDGED_VERDICT)
+    words = (*VERDICTS[:2], "not reproducible", "not testable", UNJUDGED_VERDICT)
     counts = [_count(claims, verdict) for verdict in (*VERDICTS, UNJUDGED_VERDICT)]
     shown = zip(counts, words, strict=True)
     return ", ".join(f"{count} {word}" for count, word in shown if count)

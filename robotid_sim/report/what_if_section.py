@@ -1,4 +1,4 @@
-"""The section that repeats a fit in the browser, and the configuration to run it."""
+"""The section that repeats a fit in the browser, and its configuration as TOML."""
 
 import json
 import math
@@ -33,7 +33,7 @@ SCRIPTS, STYLE = ("refit", "what_if"), "what_if"
 
 
 def study_text(recipe: Recipe, estimator: str) -> str:
-    """Return the configuration of a page as TOML, with an additional estimator that is chosen."""
+    """Return the configuration of a page as TOML, with a further estimator as the chosen one."""
     settings = json.loads(recipe.settings)
     estimation = dict(settings.get("estimation", {}))
     before = estimation.get("estimators", EstimationConfig().estimators)

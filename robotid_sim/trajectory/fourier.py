@@ -143,7 +143,7 @@ class FourierTrajectory:
 def fourier_basis(t: Float1D, harmonics: int, period: float) -> tuple[Float, Float, Float]:
     """Return matrices (N, 2 H) from (a, b) to position - q0, velocity and acceleration.
 
-    Of times [s], number of harmonics H and period [s].
+    Times and period are in s; H is the number of harmonics.
     """
     kw = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
     s, c = np.sin(np.outer(t, kw)), np.cos(np.outer(t, kw))

@@ -45,7 +45,7 @@ FALSE_ALARM_RATE = 0.01
 """Maximum share of sets of estimates of one robot that are found different."""
 
 MAX_VARIANCE_RATIO = 2.0
-"""Maximum ratio of the variance to that of the covariances without an alarm.
+"""Maximum ratio of the true variance to the stated one that causes no alarm.
 
 Encoder harmonics, torque offsets and delays cause errors that are constant along one motion and
 differ between motions, which residuals contain in part. With sensors of the preset ``industrial``
@@ -135,8 +135,8 @@ class Difference:
     f_dof: float | None
     """Second degrees of freedom of its F distribution; None if there are too few for a test."""
     independent: float
-    """Independent parameters whose share within intervals scatters as much as that of these,
-    b^2 over the sum of all squared correlations; between 1 and b."""
+    """Effective number of independent parameters, b^2 over the sum of all squared correlations;
+    between 1 and b."""
     differs: Bool1D
     """Parameters that differ, given the false alarms of the whole comparison."""
     differs_jointly: bool
@@ -154,7 +154,7 @@ class Difference:
 
     @property
     def p_values(self) -> Float1D:
-        """P-value of the difference of every parameter, variances times `MAX_VARIANCE_RATIO`."""
+        """P-value of every parameter's difference, with variances times `MAX_VARIANCE_RATIO`."""
         return np.asarray(2.0 * stdtr(self.dof, -np.abs(self.z) / np.sqrt(MAX_VARIANCE_RATIO)))
 
     @property
@@ -284,7 +284,8 @@ def compare_estimates(
 
     The two or more estimates are of the same base parameters, and of logs that have no noise in
     common; `false_alarm` is the maximum share of sets of one robot that are found different. Raises
-    `OptionError` if there are fewer than two, their parameters differ, or the share is not one.
+    `OptionError` if there are fewer than two, their parameters differ, or the share is not in (0,
+    1).
     """
     if not 0.0 < false_alarm < 1.0:
         raise OptionError(f"the false-alarm rate must lie between 0 and 1, got {false_alarm}")
@@ -321,8 +322,7 @@ def _difference(first: ComparedEstimate, second: ComparedEstimate) -> Difference
     std = np.sqrt(np.diag(cov))
     values = second.estimate.beta - first.estimate.beta
     variances = np.diag(first.cov), np.diag(second.cov)
-    # [2]
-    spread = variances[0] ** 2 / first.freedom + variances[1] ** 2 / second.freedom
+    spread = variances[0] ** 2 / first.freedom + variances[1] ** 2 / second.freedom  # Welch [2]
     # Maps to independent variables of unit variance, shape (rank, b).
     sizes, directions = np.linalg.eigh(cov / np.outer(std, std))
     counted = sizes > MIN_VARIANCE_RATIO * sizes[-1]

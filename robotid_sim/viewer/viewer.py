@@ -25,7 +25,7 @@ def show(
     models: Mapping[str, Robot] | None = None,
     speed: float = 1.0,
 ) -> None:
-    """Show a motion in a window until that is closed.
+    """Show a motion in a window until it is closed.
 
     The window is another process, whose end does not stop this one. Its sliders set time, speed
     [seconds of motion per second] and the layers of `view_settings.WINDOW_LAYERS`. Animations after

@@ -212,8 +212,8 @@ def test_toml_holds_what_json_does() -> None:
     [
         ("robotid run irb140 --quick --out out", "run irb140 --config study.toml --out what-if"),
         (
-            "robotid identify a.urdf log.h5 --config=old.toml -o e.json --estimator wls --posterior-samples 3 d"
-            " --nominal 'b c.urdf' --report p.html",
+            "robotid identify a.urdf log.h5 --config=old.toml -o e.json --estimator wls"
+            " --posterior-samples 3 d --nominal 'b c.urdf' --report p.html",
             "identify a.urdf log.h5 --nominal 'b c.urdf' --config study.toml --out what-if.json"
             " --parameters what-if.csv",
         ),

@@ -1,6 +1,6 @@
 """Tang, Yan, An, Wang, Zhang (2023): WLS-RWPSO on the ROCR6.
 
-All trials, the values of the claims, and the page.
+The trials and the values of the claims of this paper.
 """
 
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ DRAW_COUNT = 100_000
 
 
 class Rocr6WlsRwpso(TrialPaper):
-    """Weighted least squares, and a swarm of random inertia around it, on six joints."""
+    """Weighted least squares, refined by a swarm with random inertia weight, on six joints."""
 
     name: ClassVar[str] = "rocr6-wlsrwpso"
 
     def run(self, lab: ReproductionSetup) -> TrialTable:
         """Run the unfinished trials; see `Paper`."""
-        # The bands of joints 1 to 3 were set with the best of 60 random series, without iterations.
+        # Expected ranges of joints 1 to 3 assume the best of 60 random series, without iterations.
         designs = lab.tabulate(
             "design",
             [
@@ -81,7 +81,7 @@ class Rocr6WlsRwpso(TrialPaper):
 
 def add_computed(table: TrialTable) -> TrialTable:
     """Compute values without runs, and values that are not statistics of runs."""
-    # Growth per step of the spread of a particle, of its mean, and of the PSO.
+    # Growth per step: spread and mean of a particle, and spread with the PSO.
     swarms = [load_setting(f"tang-2023-{name}").build() for name in ("rwpso", "pso")]
     ours, pso = (stability(swarm) for swarm in swarms if isinstance(swarm, MovingOptimizer))
     rows: dict[TrialKey, ResultRow] = {
@@ -171,7 +171,7 @@ def _best_start(table: TrialTable, criterion: str) -> str:
 
 
 def _recursion(table: TrialTable) -> ResultRow:
-    """Compare the recursion of the filter with its steady gain [%]."""
+    """Compute the error change from steady gain to recursion [%]."""
 
     def total(name: str) -> Float2D:
         return np.asarray(np.sqrt((table.values("filtered", name, "errors") ** 2).mean(axis=1)))
@@ -185,7 +185,7 @@ def _recursion(table: TrialTable) -> ResultRow:
 def _norms() -> ResultRow:
     """Compute the share of samples in which the matrix C of eq. (17) has a norm below one [%].
 
-    As printed, and with the row of the update; pulls of the paper, weights of eq. (15).
+    For C as printed, and with the row of the position update; theta of the paper, w of eq. (15).
     """
     rng = np.random.default_rng(0)
     theta = 1.5 * rng.random(DRAW_COUNT) + 3.0 * rng.random(DRAW_COUNT)

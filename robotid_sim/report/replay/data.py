@@ -1,7 +1,7 @@
 r"""Encode the replay for a page: geometry, triangles and motions, numbers in base64.
 
 The page draws by WebGL 2 with scripts of robotid_sim (0.05 MB, ``bench/replay.py``). The viewer of
-MeshCat takes 0.29 MB, needs a server and evaluates code from texts, which the content security
+MeshCat takes 0.29 MB, needs a server and evaluates code from strings, which the content security
 policy forbids. Joint positions are stored, not poses: 4 bytes per joint and sample, not 28; the
 page computes the forward kinematics.
 
@@ -46,7 +46,7 @@ FINE, COARSE = 16_000, 5_000
 """Largest number of triangles of an arm on a page, and of its shadow and each ghost (0.2 MB)."""
 
 DOT_RADIUS = 0.012
-"""Radius of the dot at a center of mass over the reach of the robot."""
+"""Radius of the dot at a center of mass, relative to the reach of the robot."""
 
 _log = logging.getLogger(__name__)
 
@@ -190,7 +190,7 @@ def _mesh(mesh: BodyMesh) -> dict[str, Any]:
 def _motion(motion: ReplayMotion) -> dict[str, Any]:
     shown = motion.animation
     torque = None
-    if shown.tau is not None:  # over the limit, or over the peak of a joint without limit
+    if shown.tau is not None:  # as a share of the limit, or of the peak of a joint without one
         peak = np.maximum(np.abs(shown.tau).max(axis=0), np.finfo(float).tiny)
         effort = shown.robot.limits.effort
         torque = _shares(np.abs(shown.tau) / np.where(np.isfinite(effort), effort, peak))
