@@ -77,7 +77,7 @@ def engine_alone(robot: Robot, count: int) -> float:
     """Return the time of steps of the engine without anything else [s]."""
     with PyBulletBodies(robot, 1.0 / (RATE * SUBSTEPS)) as bodies:
         engine_steps(bodies.handle, np.zeros(robot.dof), 1)  # compiles
-        bodies.put(robot.home, np.zeros(robot.dof))
+        bodies.set_state(robot.home, np.zeros(robot.dof))
         began = time.perf_counter()
         engine_steps(bodies.handle, np.zeros(robot.dof), count)
         return time.perf_counter() - began

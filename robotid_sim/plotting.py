@@ -165,9 +165,11 @@ def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:
         case Study():
             return _charts_of_page(value)
         case Identification(chosen=chosen):
-            before = value.basis.project(value.nominal.parameters())
+            nominal_beta = value.basis.project(value.nominal.parameters())
             has_covariance = chosen.cov is not None
-            parameters = [base_parameters(chosen, before, None, None)] if has_covariance else []
+            parameters = (
+                [base_parameters(chosen, nominal_beta, None, None)] if has_covariance else []
+            )
             return [*parameters, *_charts(chosen, None), *trust_charts(Assessment(value, ()))[0]]
         case ClosedLoop():
             if robot is None:

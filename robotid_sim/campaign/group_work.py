@@ -108,7 +108,7 @@ class GroupRunner:
         )
         by_rows: dict[str, list[StudyTrial]] = defaultdict(list)
         for trial in group:
-            by_rows[trial.rows].append(trial)
+            by_rows[trial.rows_key].append(trial)
         for members in by_rows.values():
             yield self._measure_rows(members, measured)
 

@@ -129,14 +129,14 @@ def _run_missing(
 
     def store_motions(first: StudyTrial, result: Motions | str | None) -> None:
         if isinstance(result, Motions):
-            works.extend((result, group) for group in groups_of(by_base[first.base]))
+            works.extend((result, group) for group in groups_of(by_base[first.motion_key]))
         else:
             status = LOST if result is None else FAILED
-            store_rows(_rows(by_base[first.base], status, result or DEAD_PROCESS_MESSAGE))
+            store_rows(_rows(by_base[first.motion_key], status, result or DEAD_PROCESS_MESSAGE))
 
     by_base: dict[str, list[StudyTrial]] = {}
     for trial in missing:
-        by_base.setdefault(trial.base, []).append(trial)
+        by_base.setdefault(trial.motion_key, []).append(trial)
     firsts = [members[0] for members in by_base.values()]
     make = partial(make_motions, needs_loop=plan.has_loop_metric, limit=plan.time_limit)
     store_rows([])

@@ -57,11 +57,11 @@ class StudyTrial:
     """Seed of the noise."""
     robot: str
     study: StudyConfig
-    base: str
+    motion_key: str
     """Hash of the settings of the motions: robot, nominal model, design, experiment."""
-    log: str
+    log_key: str
     """Hash of the settings of the log: those of the motions, sensors, seed."""
-    rows: str
+    rows_key: str
     """Hash of the settings of the rows: those of the log, preprocessor, terms."""
 
 
@@ -83,7 +83,7 @@ def trials_of(
     for point in plan.points():
         robot, study = _study_of(plan, point, trust_plugins=trust_plugins)
         labels = {name: level.label for name, level in point.items()}
-        parts = _parts(robot, study, plan, files.digest_files(robot, study.nominal.file))
+        parts = _split_settings(robot, study, plan, files.digest_files(robot, study.nominal.file))
         base = _hash(parts[0])
         for seed in plan.seed_list:
             log = _hash([base, parts[1], seed])
@@ -130,7 +130,7 @@ def _put(content: dict[str, Any], key: str, value: Any, factor: str) -> None:
     content[last] = deepcopy(value)
 
 
-def _parts(
+def _split_settings(
     robot: str, study: StudyConfig, plan: CampaignPlan, files: Mapping[str, str]
 ) -> tuple[Any, Any, Any, Any]:
     """Return the settings of motions, log, rows and estimate, without the seed."""
@@ -159,7 +159,7 @@ def groups_of(trials: Sequence[StudyTrial]) -> list[Group]:
     """Group the trials by log, in their order."""
     by_log: dict[str, list[StudyTrial]] = defaultdict(list)
     for trial in trials:
-        by_log[trial.log].append(trial)
+        by_log[trial.log_key].append(trial)
     return list(map(tuple, by_log.values()))
 
 
@@ -169,10 +169,10 @@ class SharedWork:
     """Numbers of designs, logs and preprocessed logs of trials."""
 
     trials: int
-    bases: int
+    designs: int
     """Designs, each with two rollouts in the engine."""
     logs: int
-    fits: int
+    preprocessed_logs: int
     """Preprocessed logs."""
 
     @classmethod
@@ -183,8 +183,9 @@ class SharedWork:
 
     def __str__(self) -> str:
         return (
-            f"{self.trials} trials share {self.bases} designs with their rollouts, {self.logs} "
-            f"logs and {self.fits} preprocessed logs; alone they would need {self.trials} of each"
+            f"{self.trials} trials share {self.designs} designs with their rollouts, {self.logs} "
+            f"logs and {self.preprocessed_logs} preprocessed logs; alone they would need "
+            f"{self.trials} of each"
         )
 
 
@@ -208,15 +209,15 @@ class Effort:
         """
         seconds, megabytes = 0.0, ROW_SIZE * len(trials)
         sizes = {}
-        for trial in {trial.base: trial for trial in trials}.values():
+        for trial in {trial.motion_key: trial for trial in trials}.values():
             design, experiment = trial.study.design, trial.study.experiment
             # One more period is that of the validation log.
             samples = (design.periods + 1) * design.period * experiment.rate
-            sizes[trial.base] = samples * build_robot(trial.robot, trial.study.robot).dof
+            sizes[trial.motion_key] = samples * build_robot(trial.robot, trial.study.robot).dof
             seconds += DESIGN_TIME + samples * experiment.substeps * SUBSTEP_TIME
-            megabytes += 8e-6 * CHANNEL_COUNT * sizes[trial.base]
-        for trial in {trial.rows: trial for trial in trials}.values():
-            seconds += SAMPLE_TIME * sizes[trial.base]
+            megabytes += 8e-6 * CHANNEL_COUNT * sizes[trial.motion_key]
+        for trial in {trial.rows_key: trial for trial in trials}.values():
+            seconds += SAMPLE_TIME * sizes[trial.motion_key]
         if plan.has_loop_metric and trials:
             experiment = trials[0].study.experiment
             seconds += (
@@ -234,7 +235,7 @@ class RobotFiles:
     """
 
     def __init__(self, digests: Mapping[str, str] | None = None) -> None:
-        self._noted = digests
+        self._stored_digests = digests
         self._digests: dict[str, str | None] = {}
         self._catalog = frozenset(catalog())
 
@@ -258,8 +259,8 @@ class RobotFiles:
     def _digest(self, path: Path) -> str | None:
         """Return the digest of a file; None if it cannot be read."""
         name = str(path)
-        if name not in self._digests and self._noted is not None:
-            self._digests[name] = self._noted.get(name)
+        if name not in self._digests and self._stored_digests is not None:
+            self._digests[name] = self._stored_digests.get(name)
         elif name not in self._digests:
             self._digests[name] = None
             # The trial reports why a file cannot be used.

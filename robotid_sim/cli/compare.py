@@ -32,11 +32,11 @@ def compare(
     from robotid_sim.report.page import write_page
 
     output.begin(out, report)
-    done = compare_estimates(estimates)
-    content = done.content()
+    comparison = compare_estimates(estimates)
+    content = comparison.content()
     if out is not None:
         write_json(out, "agreement", 1, content)
     if report is not None:
-        write_page(comparison_report(done, output.command_line()), report)
-    output.print_result(content, compare_text(done), [out, report], as_json=json)
-    return 0 if done.passed else 1
+        write_page(comparison_report(comparison, output.command_line()), report)
+    output.print_result(content, compare_text(comparison), [out, report], as_json=json)
+    return 0 if comparison.passed else 1

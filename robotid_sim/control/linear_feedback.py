@@ -11,7 +11,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.control.controller import ModelController, Setpoint
 from robotid_sim.control.gains import LoopGains, check_gains, require_size
-from robotid_sim.control.sliding_mode import unwound
+from robotid_sim.control.sliding_mode import limit_windup
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.base_parameters import random_states
@@ -157,7 +157,7 @@ class Pid(ModelController):
     are stable. The
     rate is the bandwidth, or less where the damping :math:`3 \beta` is more than the control rate
     admits. While a drive is at its limit, the integral of its joint stands still [1]_: see
-    `unwound`.
+    `limit_windup`.
 
     References
     ----------
@@ -206,7 +206,7 @@ class Pid(ModelController):
         del t
         e = setpoint.q - q
         tau = self._integral + self.kp * e + self.kd * (setpoint.dq - dq)
-        step = unwound(self.ki / self.rate * e, tau, self.model.limits.effort)
+        step = limit_windup(self.ki / self.rate * e, tau, self.model.limits.effort)
         self._integral[:] += step
         return np.asarray(tau)
 
@@ -237,11 +237,15 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
     The control rate is in Hz.
     """
     q = _poses(nominal)
-    falling = np.linalg.solve(mass_matrix(nominal, q), gravity_torque(nominal, q)[..., None])
+    gravity_acceleration = np.linalg.solve(
+        mass_matrix(nominal, q), gravity_torque(nominal, q)[..., None]
+    )
     friction = np.array([joint.friction.Fc for joint in nominal.joints])
-    rubbing = friction / (_lightest(nominal, q) + friction_inertia(nominal, rate))
-    wrong = NOMINAL_ERROR_SHARE * np.maximum(np.abs(falling[..., 0]).max(axis=0), rubbing)
-    needed = float((wrong / (np.e * VELOCITY_SHARE * nominal.limits.velocity)).max())
+    friction_acceleration = friction / (_min_inertia(nominal, q) + friction_inertia(nominal, rate))
+    acceleration_error = NOMINAL_ERROR_SHARE * np.maximum(
+        np.abs(gravity_acceleration[..., 0]).max(axis=0), friction_acceleration
+    )
+    needed = float((acceleration_error / (np.e * VELOCITY_SHARE * nominal.limits.velocity)).max())
     return max(MIN_BANDWIDTH, min(needed, MAX_BANDWIDTH_RATIO * rate))
 
 
@@ -256,7 +260,7 @@ def friction_inertia(nominal: Robot, rate: float) -> Float1D:
     other joints.
     """
     viscous = np.array([joint.friction.Fv for joint in nominal.joints])
-    missing = viscous / rate - _lightest(nominal, _poses(nominal))
+    missing = viscous / rate - _min_inertia(nominal, _poses(nominal))
     return np.asarray(np.maximum(missing, 0.0))
 
 
@@ -264,5 +268,5 @@ def _poses(nominal: Robot) -> Float2D:
     return random_states(nominal)[0][:POSE_COUNT]
 
 
-def _lightest(nominal: Robot, q: Float2D) -> Float1D:
+def _min_inertia(nominal: Robot, q: Float2D) -> Float1D:
     return np.asarray(effective_inertia(nominal, q).min(axis=0))

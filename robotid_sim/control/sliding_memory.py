@@ -8,7 +8,12 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import Setpoint
 from robotid_sim.control.gains import LoopGains, require_size
-from robotid_sim.control.sliding_mode import SlidingLaw, clip, compute_sliding_variable, unwound
+from robotid_sim.control.sliding_mode import (
+    SlidingLaw,
+    clip,
+    compute_sliding_variable,
+    limit_windup,
+)
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
@@ -76,7 +81,7 @@ class IntegralSlidingMode(SlidingLaw):
         s = without + self._state
         a = setpoint.ddq + twice * de + pull
         tau = self._modeled(q, dq, dq + s, a) + clip(self.gain / self.layer * s, self.gain)
-        self._state[:] += unwound(pull / self.rate, tau, self.model.limits.effort)
+        self._state[:] += limit_windup(pull / self.rate, tau, self.model.limits.effort)
         return np.asarray(tau)
 
 
@@ -102,7 +107,7 @@ class SuperTwisting(SlidingLaw):
     `from_gains` sets L to the switching gain K built up over ``2 / steepest``,
     :math:`k_1 = 1.5 \sqrt L` and :math:`k_2 = 1.1 L` [2]_, a damping of 0.7, and the layer so that
     s decays at three quarters of the steepest rate. A joint's integral never exceeds K, and stands
-    still while its drive is at the limit: see `unwound`.
+    still while its drive is at the limit: see `limit_windup`.
 
     References
     ----------
@@ -157,7 +162,7 @@ class SuperTwisting(SlidingLaw):
         size = np.maximum(np.abs(s), self.layer)
         fall = self.k1 * s / np.sqrt(size) + self._state
         tau = self._modeled(q, dq, v, a) + self.inertia * fall
-        step = unwound(self.k2 / self.rate * s / size, tau, self.model.limits.effort)
+        step = limit_windup(self.k2 / self.rate * s / size, tau, self.model.limits.effort)
         self._state[:] = clip(self._state + step, self.bound)
         return np.asarray(tau)
 
@@ -184,7 +189,7 @@ class AdaptiveSlidingMode(SlidingLaw):
     time, and s the layer [1]_, if the upper limit outweighs them. `from_gains` takes c = I
     steepest, :math:`\gamma = \lambda c`, and limits of a quarter of the switching gain K of the
     specification and of twice that. While a drive is at its limit the gain does not grow: see
-    `unwound`.
+    `limit_windup`.
 
     References
     ----------
@@ -244,6 +249,6 @@ class AdaptiveSlidingMode(SlidingLaw):
         size = np.abs(s)
         step = self.growth / self.rate * size
         step = np.where(GAIN_RESERVE * self.stiffness * size > self._state, step, -step)
-        step = unwound(step, np.abs(tau), self.model.limits.effort)
+        step = limit_windup(step, np.abs(tau), self.model.limits.effort)
         self._state[:] = np.minimum(np.maximum(self._state + step, self.smallest), self.largest)
         return np.asarray(tau)

@@ -106,7 +106,7 @@ def clip(value: Float1D, bound: Float1D) -> Float1D:
     return np.asarray(np.minimum(np.maximum(value, -bound), bound))
 
 
-def unwound(step: Float1D, command: Float1D, effort: Float1D) -> Float1D:
+def limit_windup(step: Float1D, command: Float1D, effort: Float1D) -> Float1D:
     """Return the step of an integral, without the joints that it would drive further into a limit.
 
     Conditional integration [1]_: while a command is beyond what the drive can give, its

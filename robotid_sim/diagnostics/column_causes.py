@@ -135,7 +135,7 @@ def nominal_ratio(evidence: Evidence) -> Float1D:
     expected = joint_torque(evidence.nominal, evidence.q, evidence.dq, evidence.ddq)
     size = np.sqrt((evidence.rows.apply(expected) ** 2).mean(axis=0))
     tiny = np.finfo(float).tiny
-    return np.asarray(np.maximum(size, tiny) / np.maximum(evidence.size, tiny))
+    return np.asarray(np.maximum(size, tiny) / np.maximum(evidence.rms_torque, tiny))
 
 
 def _torque(

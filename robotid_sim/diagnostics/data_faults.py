@@ -125,8 +125,8 @@ def _find_likeliest(evidence: Evidence, margin: float) -> tuple[CorrectionCandid
         ),
         *list_coupling_corrections(quick),
     ]
-    unknown = set(np.flatnonzero(~quick.use.any(axis=0)).tolist())
-    candidates = [c for c in candidates if unknown.isdisjoint(c.joints)]
+    unused_joints = set(np.flatnonzero(~quick.use.any(axis=0)).tolist())
+    candidates = [c for c in candidates if unused_joints.isdisjoint(c.joints)]
     gains = np.nan_to_num([gain(c) for c in candidates], nan=-np.inf)
     best = candidates[int(gains.argmax())]
     if gains.max() < margin + np.log(len(candidates)):
@@ -209,10 +209,10 @@ def _make_scale(dof: int, joints: tuple[int, ...], factor: float) -> CorrectionC
     selected = np.isin(np.arange(dof), joints) | (not joints)
     matrix = np.diag(np.where(selected, factor, 1.0))
     correction = replace(Correction.none(dof), torque=matrix)
-    return CorrectionCandidate("torque-scale", joints, correction, _word_scale(joints, factor))
+    return CorrectionCandidate("torque-scale", joints, correction, _describe_scale(joints, factor))
 
 
-def _word_scale(joints: tuple[int, ...], factor: float) -> Wording:
+def _describe_scale(joints: tuple[int, ...], factor: float) -> Wording:
     torque, verb = ("the measured torque", "is") if joints else ("all measured torques", "are")
     column = "its column" if joints else "their columns"
     finding = f"{torque} {verb} about {1.0 / factor:.2g} times the value of the nominal model"

@@ -164,7 +164,7 @@ class Evidence:
         return self.nominal.dof
 
     @property
-    def size(self) -> Float1D:
+    def rms_torque(self) -> Float1D:
         """RMS torque of the rows of every joint [N m], shape (n,); 1 where none was measured."""
         size = np.sqrt((self.y**2).mean(axis=0))
         return np.asarray(np.where(size > 0.0, size, 1.0))
@@ -172,7 +172,7 @@ class Evidence:
     @property
     def floor(self) -> Float1D:
         """Least deviation of the rows that counts [N m], shape (n,)."""
-        return NOISE_FLOOR * self.size
+        return NOISE_FLOOR * self.rms_torque
 
     @property
     def width(self) -> int:

@@ -162,7 +162,7 @@ class MarginalLikelihood:
             self.motion if corrected.q is self.evidence.q else MotionSizes.from_evidence(corrected)
         )
         n, b, use = corrected.dof, corrected.basis.rank, corrected.use
-        size = np.maximum(corrected.size, np.finfo(float).tiny)
+        size = np.maximum(corrected.rms_torque, np.finfo(float).tiny)
         center, L = prior.center, prior.compute_factor(moving, size)
         # Columns of joint j in units of the prior, then those of unmodeled torque.
         unmodeled, k = _make_unmodeled_columns(corrected), len(UNMODELED_STD)

@@ -156,7 +156,7 @@ def search_causes(evidence: Evidence) -> tuple[list[AcceptedCause], Evidence]:
 
 def _residual(evidence: Evidence) -> Float1D:
     """Compute the noise of the rows per joint over the RMS torque, shape (n,)."""
-    return evidence.fit().sigma / evidence.size
+    return evidence.fit().sigma / evidence.rms_torque
 
 
 def _iterate_correction(cause: AcceptedCause, evidence: Evidence) -> Evidence:
@@ -191,7 +191,7 @@ def _simplify(
     """
     fit = evidence.fit()
     special = {(c.kind, c.joints): c for c in torque_causes(evidence, fit)}
-    causes, first, result = {(cause.kind, cause.joints) for cause in accepted}, 0, []
+    causes, column_offset, result = {(cause.kind, cause.joints) for cause in accepted}, 0, []
     for cause in accepted:
         if not cause.is_column:
             result.append(cause)
@@ -199,14 +199,18 @@ def _simplify(
         kinds = [kind for kind, general in GENERAL_KINDS.items() if cause.kind in general]
         for candidate in (special.get((kind, cause.joints)) for kind in kinds):
             if candidate is not None and (candidate.kind, cause.joints) not in causes:
-                changed = evidence.replace_columns(first, cause.value.size, candidate.columns)
+                changed = evidence.replace_columns(
+                    column_offset, cause.value.size, candidate.columns
+                )
                 loss = _score(evidence) - _score(changed)
                 if loss.sum() - loss.max() < MIN_GAIN:
                     evidence, gains = changed, cause.gains - loss
                     beta = evidence.fit().beta
-                    value = beta[evidence.W.shape[2] + first :][: candidate.columns.shape[2]]
+                    value = beta[evidence.W.shape[2] + column_offset :][
+                        : candidate.columns.shape[2]
+                    ]
                     cause = replace(cause, candidate=candidate, value=value, gains=gains)
-        first += cause.value.size
+        column_offset += cause.value.size
         result.append(cause)
     return result, evidence
 
@@ -227,11 +231,14 @@ def _accept_best(state: _Round) -> list[AcceptedCause]:
     before = evidence.sum_by_block().score(columns)
     for candidate in state.corrections:
         after = evidence.apply_correction(candidate.correction)
-        change = np.sqrt(((after.y - evidence.y) ** 2).mean(axis=0)) / evidence.size
+        change = np.sqrt(((after.y - evidence.y) ** 2).mean(axis=0)) / evidence.rms_torque
         blocks = after.sum_by_block()
-        likelier = blocks.fit(columns).likelihood - state.fit.likelihood
-        if likelier >= state.margin and change.max() >= MIN_TORQUE_SHARE:
-            residual = (state.fit.sigma / evidence.size, blocks.fit(columns).sigma / after.size)
+        likelihood_gain = blocks.fit(columns).likelihood - state.fit.likelihood
+        if likelihood_gain >= state.margin and change.max() >= MIN_TORQUE_SHARE:
+            residual = (
+                state.fit.sigma / evidence.rms_torque,
+                blocks.fit(columns).sigma / after.rms_torque,
+            )
             gains = blocks.score(columns) - before
             scored.append(AcceptedCause(candidate, np.zeros(0), gains, residual))
     certain = (s for s in scored if s.gain - s.gains.max() > state.margin)
@@ -307,7 +314,7 @@ def _score_extensions(state: _Round) -> list[AcceptedCause]:
     scored, tried = [], fit_groups(blocks, evidence.width, [c.size for c in likeliest])
     for candidate, (fit, gains) in zip(likeliest, tried, strict=True):
         value = fit.beta[evidence.width :]
-        torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
+        torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.rms_torque
         if not candidate.is_possible(value):
             continue
         obvious = (
@@ -316,7 +323,7 @@ def _score_extensions(state: _Round) -> list[AcceptedCause]:
         )
         large = bool(obvious or candidate.by_size or torque.max() >= MIN_TORQUE_SHARE)
         significant = large and candidate.is_significant(value)
-        residual = (state.fit.sigma / evidence.size, fit.sigma / evidence.size)
+        residual = (state.fit.sigma / evidence.rms_torque, fit.sigma / evidence.rms_torque)
         scored.append(AcceptedCause(candidate, value, gains, residual, is_significant=significant))
     return scored
 
@@ -328,10 +335,13 @@ def _find_implausible_column(state: _Round) -> AcceptedCause | None:
     before = ConsistentFit.fit_evidence(evidence, program)
     if not np.isfinite(before.rms).all():  # a joint at rest, or the solver failed
         return None
-    forced = (before.rms / before.unconstrained > MAX_CONSISTENT_RATIO) & (
-        before.rms > 2.0 * MIN_TORQUE_SHARE * evidence.size
+    suspect = (before.rms / before.unconstrained > MAX_CONSISTENT_RATIO) & (
+        before.rms > 2.0 * MIN_TORQUE_SHARE * evidence.rms_torque
     )
-    if not forced.any() and (before.unconstrained < MAX_RESIDUAL_SHARE * evidence.size).all():
+    if (
+        not suspect.any()
+        and (before.unconstrained < MAX_RESIDUAL_SHARE * evidence.rms_torque).all()
+    ):
         return None
     candidates, quick = column_causes(evidence), evidence.skip_low_pass()
     columns = np.arange(quick.width)
@@ -356,7 +366,7 @@ def _find_implausible_column(state: _Round) -> AcceptedCause | None:
             continue
         after = ConsistentFit.fit_evidence(corrected, program)
         gains = after.by_fold - before.by_fold
-        residual = (before.rms / evidence.size, after.rms / corrected.size)
+        residual = (before.rms / evidence.rms_torque, after.rms / corrected.rms_torque)
         scored.append(replace(cause, gains=gains, residual=residual))
     top = max(scored, key=lambda s: s.gain)
     if isinstance(top.candidate, ColumnCandidate):  # the likelihood of all rows decides on it

@@ -57,7 +57,7 @@ def torque_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
     for j, unit in enumerate(evidence.nominal.joint_units):
         wordings = (DRIFT_WORDING, OFFSET_WORDING)
         drift, offset = (partial(text, unit=torque_unit(unit)) for text in wordings)
-        min_sizes = (np.inf, MIN_DRIFT * evidence.size[j])
+        min_sizes = (np.inf, MIN_DRIFT * evidence.rms_torque[j])
         candidates.append(
             ColumnCandidate("torque-drift", j, joint_only(level, j, dof), drift, min_sizes)
         )

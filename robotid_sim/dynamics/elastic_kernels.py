@@ -26,7 +26,7 @@ jit_with_kernels = jit_calling(kernels)
 
 
 @jit_with_kernels
-def _is_two_mass_solved(
+def _solve_two_masses(
     drive: Float2D,
     free: Float1D,
     rows: Float2D,
@@ -43,17 +43,19 @@ def _is_two_mass_solved(
     """
     n = dx.shape[0]
     work, L, rest, span = np.empty((2 * n + 2, n)), np.zeros((n, n)), np.empty(n), np.full(n, dt)
-    if not kernels.is_positive_solved(drive, free, L, rest):
+    if not kernels.solve_cholesky(drive, free, L, rest):
         return False
     if dt > 0.0:
         v[:] = dx
-        kernels.settle(drive, free, rows, load, dx, span, kernels.ROUGH_TOLERANCE, work, v)
+        kernels.solve_friction(drive, free, rows, load, dx, span, kernels.ROUGH_TOLERANCE, work, v)
         for j in range(n):
             slope = kernels.smooth_friction(rows[j], v[j], load[j])[1]
-            share = kernels.least_share(dt * slope * kernels.mobility(L, j, rest))
+            share = kernels.friction_step_share(dt * slope * kernels.mobility(L, j, rest))
             span[j] = share * dt
             v[j] = dx[j] + share * (v[j] - dx[j])
-        kernels.settle(drive, free, rows, load, dx, span, kernels.VELOCITY_TOLERANCE, work, v)
+        kernels.solve_friction(
+            drive, free, rows, load, dx, span, kernels.VELOCITY_TOLERANCE, work, v
+        )
     for j in range(n):
         friction[j] = kernels.smooth_friction(rows[j], v[j], load[j])[0]
         rest[j] = free[j] - friction[j]
@@ -120,7 +122,7 @@ def two_mass_step(
         for j in range(n):
             free[j] -= bias[j]
             loads[at[j]] = load[j]
-        if not _is_two_mass_solved(drive, free, rows, loads, dx, dt, v, ddx, friction):
+        if not _solve_two_masses(drive, free, rows, loads, dx, dt, v, ddx, friction):
             return ddx, v, friction, False
         change, size = 0.0, 1.0
         for j in range(n):

@@ -378,10 +378,10 @@ def regressor(
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
     w, dw, a = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
     Jw, Jv, A = np.empty((n, 3)), np.empty((n, 3)), np.zeros((6, 10))
-    every = W.shape[2] == 14 * n
+    all_columns = W.shape[2] == 14 * n
     scratch = np.zeros((n, 14 * n))  # of one sample, so that it stays in the cache
     for k in range(N):
-        Y = W[k] if every else scratch
+        Y = W[k] if all_columns else scratch
         place(geometry, q[k], R, p)
         _body_motion(geometry, R, p, gravity, dq[k], ddq[k], w, dw, a)
         for j in range(n):
@@ -400,7 +400,7 @@ def regressor(
             Y[j, first + 1] = math.tanh(dq[k, j] / eps[j])
             Y[j, first + 2] = 1.0
             Y[j, first + 3] = ddq[k, j]
-        if not every:
+        if not all_columns:
             for i in range(n):
                 for c in range(columns.shape[0]):
                     W[k, i, c] = Y[i, columns[c]]
@@ -441,14 +441,16 @@ def mass_matrix(geometry: Float2D, phi: Float1D, q: Float2D) -> Float:
 
 
 @jit
-def _crm_force(w: Float1D, v: Float1D, n: Float1D, f: Float1D, on: Float1D, of: Float1D) -> None:
+def _crm_force(
+    w: Float1D, v: Float1D, n: Float1D, f: Float1D, moment_out: Float1D, force_out: Float1D
+) -> None:
     """Spatial cross product motion x* force: (w x n + v x f, w x f)."""
     h = np.empty(3)
     _cross(v, f, h)
-    _cross(w, n, on)
+    _cross(w, n, moment_out)
     for r in range(3):
-        on[r] += h[r]
-    _cross(w, f, of)
+        moment_out[r] += h[r]
+    _cross(w, f, force_out)
 
 
 @jit
@@ -535,7 +537,7 @@ def reference_torque(
 
 
 @jit
-def is_positive_solved(A: Float2D, b: Float1D, L: Float2D, x: Float1D) -> bool:
+def solve_cholesky(A: Float2D, b: Float1D, L: Float2D, x: Float1D) -> bool:
     """Solve A x = b by Cholesky; L keeps the factor. False if A is not positive definite."""
     n = b.shape[0]
     for i in range(n):
@@ -592,7 +594,7 @@ def smooth_friction(row: Float1D, v: float, load: float) -> tuple[float, float]:
 
 
 @jit
-def settle(
+def solve_friction(
     drive: Float2D,
     free: Float1D,
     rows: Float2D,
@@ -612,7 +614,7 @@ def settle(
     """
     n = v.shape[0]
     J, L, rest, step = work[:n], work[n : 2 * n], work[2 * n], work[2 * n + 1]
-    for turn in range(MAX_NEWTON_ITERATIONS):
+    for iteration in range(MAX_NEWTON_ITERATIONS):
         for j in range(n):
             torque, slope = smooth_friction(rows[j], v[j], load[j])
             rest[j] = free[j] - torque
@@ -620,8 +622,8 @@ def settle(
                 rest[j] -= drive[j, k] * (v[k] - dq[k]) / span[k]
                 J[j, k] = drive[j, k]
             J[j, j] += span[j] * slope
-        is_positive_solved(J, rest, L, step)
-        share = 1.0 if turn < FULL_STEP_ITERATIONS else 0.5
+        solve_cholesky(J, rest, L, step)
+        share = 1.0 if iteration < FULL_STEP_ITERATIONS else 0.5
         change = 0.0
         for j in range(n):
             new = v[j] + share * span[j] * step[j]
@@ -634,7 +636,7 @@ def settle(
 
 
 @jit
-def least_share(z: float) -> float:
+def friction_step_share(z: float) -> float:
     """Share theta of a step at whose velocity friction acts, for a decay by exp(-z) in a step.
 
     The theta method multiplies a velocity by (1 - (1 - theta) z) / (1 + theta z). One half is of
@@ -662,7 +664,8 @@ def plant_step(
     The acceleration is that of the drive torque `tau` with rotor inertia and friction at a velocity
     v = dq + theta dt ddq within the step, solved for implicitly: theta is 1/2 (leapfrog, second
     order) for a joint with mild friction, and tends to 1 for one whose friction settles it within
-    the step; see `least_share`. `dt` = 0 takes the start velocity (semi-implicit Euler, first
+    the step; see `friction_step_share`. `dt` = 0 takes the start velocity (semi-implicit Euler,
+    first
     order, explicit). `rows` are friction coefficients, as for `smooth_friction`; `coupling` is
     inertia of rotors that joints share, shape (n, n).
 
@@ -685,29 +688,29 @@ def plant_step(
     if coupling is not None:
         drive += coupling
     newton_euler(geometry, R, p, gravity, phi, dq, zero, bodies, start)
-    if not is_positive_solved(drive, tau, L, rest):
+    if not solve_cholesky(drive, tau, L, rest):
         return start, ddq, v, friction, False
     h[:] = start
     settled = False
-    for turn in range(MAX_LOAD_ITERATIONS):
+    for iteration in range(MAX_LOAD_ITERATIONS):
         if dt > 0.0:
             for j in range(n):
                 rest[j] = tau[j] - h[j]
-            settle(
+            solve_friction(
                 drive,
                 rest,
                 rows,
                 load,
                 dq,
                 span,
-                ROUGH_TOLERANCE if turn == 0 else VELOCITY_TOLERANCE,
+                ROUGH_TOLERANCE if iteration == 0 else VELOCITY_TOLERANCE,
                 joints,
                 v,
             )
-            if turn == 0:  # the slope at the end of the step gives its length over the decay
+            if iteration == 0:  # the slope at the end of the step gives its length over the decay
                 for j in range(n):
                     slope = smooth_friction(rows[j], v[j], load[j])[1]
-                    share = least_share(dt * slope * mobility(L, j, rest))
+                    share = friction_step_share(dt * slope * mobility(L, j, rest))
                     span[j] = share * dt
                     v[j] = dq[j] + share * (v[j] - dq[j])
             newton_euler(geometry, R, p, gravity, phi, v, zero, bodies, h)
@@ -715,8 +718,8 @@ def plant_step(
             friction[j] = smooth_friction(rows[j], v[j], load[j])[0]
             rest[j] = tau[j] - h[j] - friction[j]
         substitute(L, rest, ddq)
-        settled = _is_torque_transmitted(M, h, ddq, rows, load)
-        if settled and (dt == 0.0 or turn >= CORIOLIS_PASSES):
+        settled = _update_load(M, h, ddq, rows, load)
+        if settled and (dt == 0.0 or iteration >= CORIOLIS_PASSES):
             break
     for j in range(n):
         for k in range(n):
@@ -738,9 +741,7 @@ def mobility(L: Float2D, j: int, x: Float1D) -> float:
 
 
 @jit
-def _is_torque_transmitted(
-    M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D
-) -> bool:
+def _update_load(M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D) -> bool:
     """Put the transmitted torques M ddq + h into `load`; return whether friction has converged.
 
     Friction that grows with the load is found by fixed-point steps, each with mu times the error.

@@ -42,7 +42,7 @@ class Term:
     """An expression in source code that stands for a number."""
 
     text: str
-    level: int = NAME
+    precedence: int = NAME
 
     def __add__(self, other: "Term | float") -> "Term":
         if not isinstance(other, Term):
@@ -56,10 +56,10 @@ class Term:
         return self if other == 0.0 else Term(repr(float(other))) + self
 
     def __neg__(self) -> "Term":
-        if self.level == SUM:
+        if self.precedence == SUM:
             return Term(f"-({self.text})", PRODUCT)
         sign, text = _split_sign(self.text)
-        return Term(text, self.level) if sign == "-" else Term(f"-{text}", PRODUCT)
+        return Term(text, self.precedence) if sign == "-" else Term(f"-{text}", PRODUCT)
 
     def __sub__(self, other: "Term | float") -> "Term":
         return self + -other
@@ -82,7 +82,7 @@ class Term:
     __rmul__ = __mul__
 
     def _factor(self) -> str:
-        return f"({self.text})" if self.level == SUM else self.text
+        return f"({self.text})" if self.precedence == SUM else self.text
 
 
 def _split_sign(text: str) -> tuple[str, str]:

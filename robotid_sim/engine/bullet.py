@@ -263,7 +263,7 @@ class PyBulletBodies(RigidBodies):
                     what = f"the inertia of link '{link.name}'"
                     raise RobotIdError(f"PyBullet changed {what} at load: {printed.text}")
             state = np.linspace(0.1, 0.2, robot.dof), np.linspace(-0.1, -0.2, robot.dof)
-            self.put(*state)
+            self.set_state(*state)
             if not np.array_equal(self.state(), state):
                 raise RobotIdError(
                     "this build of PyBullet numbers its states otherwise; install the wheel of "
@@ -277,7 +277,7 @@ class PyBulletBodies(RigidBodies):
         """Disconnect from the engine; a client that stays open costs 28 MB."""
         self._body.close()
 
-    def put(self, q: Float1D, dq: Float1D) -> None:
+    def set_state(self, q: Float1D, dq: Float1D) -> None:
         """Put the joints into a state; see `RigidBodies`."""
         self._body.put(q, dq)
 

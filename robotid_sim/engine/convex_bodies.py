@@ -56,8 +56,8 @@ MESH_SUFFIXES = (".stl", ".obj")
 """Meshes that engines read."""
 
 
-def boxes_apart(
-    R_first: Float, R_second: Float, apart: Float2D, first: Float2D, second: Float2D
+def bound_box_distance(
+    R_first: Float, R_second: Float, center_offset: Float2D, first: Float2D, second: Float2D
 ) -> Float1D:
     """Return a lower bound of the distance of boxes [m], shape (M,); not positive if they meet.
 
@@ -67,10 +67,10 @@ def boxes_apart(
     half edges (M, 3).
     """
     between = np.abs(np.swapaxes(R_first, 1, 2) @ R_second)
-    seen = np.abs(np.einsum("mij,mi->mj", R_first, apart))
-    gaps = seen - first - np.einsum("mij,mj->mi", between, second)
-    seen = np.abs(np.einsum("mij,mi->mj", R_second, apart))
-    others = seen - second - np.einsum("mij,mi->mj", between, first)
+    projected = np.abs(np.einsum("mij,mi->mj", R_first, center_offset))
+    gaps = projected - first - np.einsum("mij,mj->mi", between, second)
+    projected = np.abs(np.einsum("mij,mi->mj", R_second, center_offset))
+    others = projected - second - np.einsum("mij,mi->mj", between, first)
     sums = [np.square(np.maximum(gap, 0.0)).sum(axis=1) for gap in (gaps, others)]
     return np.asarray(np.sqrt(np.maximum(*sums)))
 

@@ -153,7 +153,9 @@ class StickSlipDrive:
             offset, v, h = column(self._rows, "Fo"), dq, bias(self._model, q, dq)
             for _ in range(kernels.CORIOLIS_PASSES):
                 viscous = np.where(v >= 0.0, self._viscous[0], self._viscous[1])
-                shares = [kernels.least_share(z) for z in (self._dt * viscous * mobility).tolist()]
+                shares = [
+                    kernels.friction_step_share(z) for z in (self._dt * viscous * mobility).tolist()
+                ]
                 span = self._dt * np.array(shares) if self._leapfrog else np.zeros(dq.size)
                 ddq, _, ok = stick_slip_acceleration(
                     drive + np.diag(viscous * span),

@@ -86,7 +86,7 @@ class MujocoBodies(RigidBodies):
     def close(self) -> None:
         """Do nothing."""
 
-    def put(self, q: Float1D, dq: Float1D) -> None:
+    def set_state(self, q: Float1D, dq: Float1D) -> None:
         """Put the joints into a state; see `RigidBodies`."""
         mujoco.mj_resetData(self._model, self._data)
         self._data.qpos[:], self._data.qvel[:] = q, dq

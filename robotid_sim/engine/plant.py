@@ -13,7 +13,7 @@ from robotid_sim.engine.closing import Closeable
 from robotid_sim.engine.drives import DriveStep, SmoothDrive, drive_of, terms_of
 from robotid_sim.engine.elastic_drive import ElasticDrive
 from robotid_sim.engine.engines import bodies_of, engine_named
-from robotid_sim.engine.rigid_bodies import ClosedBodies, RigidBodies, require_possible
+from robotid_sim.engine.rigid_bodies import ClosedBodies, RigidBodies, require_consistent_bodies
 from robotid_sim.errors import OptionError, ShapeError, SimulationDiverged
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_law import FrictionLaw, describe_law
@@ -96,7 +96,7 @@ class Plant(Closeable):
                 f"control step {dt} s must lie in (0, 1) and sub-steps {substeps} in 1 to "
                 f"{MAX_SUBSTEPS}"
             )
-        require_possible(robot)
+        require_consistent_bodies(robot)
         require_moved_inertia(robot)
         self.engine = engine_named(engine)
         self.robot = robot
@@ -153,7 +153,7 @@ class Plant(Closeable):
             q = self._elastic.reset(q, dq)
         self._terms.reset()
         self._ddq: Float1D = np.zeros(self.robot.dof)
-        self._bodies.put(q, dq)
+        self._bodies.set_state(q, dq)
         self.q, self.dq = self._state()
 
     def step(self, tau: Float1D, disturbance: Float1D | None = None) -> Step:
@@ -230,7 +230,7 @@ class Plant(Closeable):
             self._acted.append(drive.friction + further + shared)
         return Step(q, drive.v, drive.ddq, tau)
 
-    def note(self, log: Log) -> Log:
+    def add_provenance(self, log: Log) -> Log:
         """Return the log of a run since the last reset with the plant's own friction noted.
 
         The provenance names friction law and plant drive; the truth holds the

@@ -15,12 +15,12 @@ from robotid_sim.engine.closing import Closeable
 from robotid_sim.engine.convex_bodies import (
     ClosestPoints,
     ConvexBodies,
-    boxes_apart,
+    bound_box_distance,
     collision_shapes,
     require_meshes,
 )
 from robotid_sim.engine.engines import convex_bodies_of, engine_named
-from robotid_sim.kinematics.workspace import skeleton
+from robotid_sim.kinematics.workspace import make_capsules
 from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import base_shapes
@@ -105,7 +105,7 @@ class Proximity(Closeable):
         self.engine = engine_named(engine)
         require_meshes(robot)  # before the engine, which would print its search paths
         shapes = [collision_shapes(link.shapes) for link in robot.links]
-        self._shapes = [[shape] for shape in skeleton(robot)] if not any(shapes) else shapes
+        self._shapes = [[shape] for shape in make_capsules(robot)] if not any(shapes) else shapes
         self._prismatic = np.array(robot.prismatic)
         self._last: tuple[bytes, PairDistances, PairDistances] | None = None
         self._paths: dict[int, tuple[Float, Float, Float2D]] = {}
@@ -279,7 +279,7 @@ class Proximity(Closeable):
         ends = first[row], second[row]
         apart = centers[at, ends[1]] - centers[at, ends[0]]
         halves = self._halves[ends[0]], self._halves[ends[1]]
-        boxes = boxes_apart(R[at, ends[0]], R[at, ends[1]], apart, *halves)
+        boxes = bound_box_distance(R[at, ends[0]], R[at, ends[1]], apart, *halves)
         least[at, row] = np.maximum(least[at, row], boxes)
         self._paths[count] = R, centers, least
         return np.asarray(least)

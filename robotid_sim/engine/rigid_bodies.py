@@ -35,7 +35,7 @@ class RigidBodies(Closeable):
         self._dof, self.handle = dof, handle
 
     @abstractmethod
-    def put(self, q: Float1D, dq: Float1D) -> None:
+    def set_state(self, q: Float1D, dq: Float1D) -> None:
         """Put the joints into a state, both of shape (n,)."""
 
     def state(self) -> tuple[Float1D, Float1D]:
@@ -59,7 +59,7 @@ class ClosedBodies:
         raise OptionError("the plant is closed; use it within its 'with' block, or make a new one")
 
 
-def require_possible(robot: Robot) -> None:
+def require_consistent_bodies(robot: Robot) -> None:
     """Raise `InconsistentInertiaError` if a body is physically inconsistent.
 
     Bullet would silently set its inertia to zero, MuJoCo name it by its number only.

@@ -67,7 +67,7 @@ class RunningFit:
 
     reduction: Reduction
     """Factors of the rows, older ones with lower weight."""
-    twice: Reduction
+    double_rate_reduction: Reduction
     """The same with twice the forgetting rate, for the covariance."""
 
     @classmethod
@@ -82,7 +82,10 @@ class RunningFit:
         rows = np.dstack([problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)])
         first = _update_reduction(self.reduction, rows, fading)
         return RunningFit(
-            first, first if fading == 1.0 else _update_reduction(self.twice, rows, fading**2)
+            first,
+            first
+            if fading == 1.0
+            else _update_reduction(self.double_rate_reduction, rows, fading**2),
         )
 
 
@@ -149,9 +152,15 @@ class RecursiveLeastSquares(Estimator):
                 period=None,
             )
             fit = fit_rows(faded, block=block, **common)
-            blocks = row_blocks_of(problem, block) * running.twice.samples / problem.samples
+            blocks = (
+                row_blocks_of(problem, block)
+                * running.double_rate_reduction.samples
+                / problem.samples
+            )
             dof = np.full(len(fit.beta), max(2.0 * blocks - len(fit.beta) / problem.dof, 1.0))
-            fit = replace(fit, dof=dof, cov_white=_white(running, fit), rows=len(problem.y))
+            fit = replace(
+                fit, dof=dof, cov_white=_white_covariance(running, fit), rows=len(problem.y)
+            )
         return replace(fit, seconds=time.perf_counter() - began)
 
     def follow(self, parts: Iterable[LinearProblem]) -> Iterator[Estimate]:
@@ -166,21 +175,23 @@ class RecursiveLeastSquares(Estimator):
             running = before.update(part, self._compute_fading(part))
             rows += len(part.y)
             result = make_result(part, "recursive-least-squares", rows, asdict(self))
-            fit = fit_reduction(running.reduction, self.rounds, result, _no_sandwich)
-            yield replace(fit, cov=None, cov_white=_white(running, fit) if fit.success else None)
+            fit = fit_reduction(running.reduction, self.rounds, result, _plain_covariance)
+            yield replace(
+                fit, cov=None, cov_white=_white_covariance(running, fit) if fit.success else None
+            )
 
     def _compute_fading(self, problem: LinearProblem) -> float:
         """Compute the factor by which the weight of a row falls per sample."""
         return 1.0 if self.forgetting is None else math.exp(-problem.dt / self.forgetting)
 
 
-def _no_sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
+def _plain_covariance(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
     del beta, weights
     return np.asarray(inverse @ inverse.T)
 
 
-def _white(running: RunningFit, fit: Estimate) -> Float2D:
+def _white_covariance(running: RunningFit, fit: Estimate) -> Float2D:
     """Compute the covariance for white residuals with forgetting, shape (b, b)."""
     weights = weights_of(fit)
     inverse = np.linalg.inv(running.reduction.solve(weights)[1])
-    return white_covariance(running.twice, weights, fit.noise_std, inverse)
+    return white_covariance(running.double_rate_reduction, weights, fit.noise_std, inverse)

@@ -128,8 +128,8 @@ def predict(robot: Robot, recording: RecordedLog, gains: Float) -> PredictedMoti
     states, velocities, accelerations = (np.empty((recording.samples, k)) for k in (2 * n, n, n))
     x = start_state(recording)
     for k in range(recording.samples):
-        z, sound = recording.q[k], recording.valid[k]
-        filter_kernels.correct(x, z, recording.lead, sound, gains[k], innovations[k])
+        z, valid = recording.q[k], recording.valid[k]
+        filter_kernels.correct(x, z, recording.lead, valid, gains[k], innovations[k])
         if not np.abs(innovations[k]).max() < MAX_INNOVATION:
             return None
         states[k] = x
@@ -174,11 +174,11 @@ def friction_slopes(rows: Float2D, dq: Float2D) -> Float2D:
     return np.asarray(np.maximum(Fv + Fc / eps * (1.0 - np.tanh(dq / eps) ** 2), 0.0))
 
 
-def share_of_step(dq: Float, acted: Float, ddq: Float, dt: float) -> Float:
-    """Compute the share of a step from velocity dq after which the velocity is `acted`."""
+def share_of_step(dq: Float, reached: Float, ddq: Float, dt: float) -> Float:
+    """Compute the share of a step from velocity dq after which the velocity is `reached`."""
     change = dt * ddq
     moved = np.abs(change) > MIN_VELOCITY_CHANGE
-    share = (acted - dq) / np.where(moved, change, 1.0)
+    share = (reached - dq) / np.where(moved, change, 1.0)
     return np.asarray(np.where(moved, share, 0.5).clip(0.5, 1.0))
 
 
@@ -190,22 +190,22 @@ def rigid_slopes(
     They change slowly and are interpolated between some of the samples.
     """
     samples = len(q)
-    some = np.unique(
+    knots = np.unique(
         np.append(np.arange(0, samples, max(1, round(DERIVATIVE_STEP / dt))), samples - 1)
     )
-    at = [x[some] for x in (q, dq, ddq)]
-    slopes = np.empty((2, len(some), robot.dof, robot.dof))
+    states = [x[knots] for x in (q, dq, ddq)]
+    slopes = np.empty((2, len(knots), robot.dof, robot.dof))
     for kind in (0, 1):
         for j in range(robot.dof):
             sides = []
             for sign in (1.0, -1.0):
-                moved = [x.copy() for x in at]
+                moved = [x.copy() for x in states]
                 moved[kind][:, j] += sign * DIFFERENCE_STEP
                 sides.append(rigid_body_torque(robot, *moved))
             slopes[kind, :, :, j] = (sides[0] - sides[1]) / (2.0 * DIFFERENCE_STEP)
-    if len(some) == 1:
+    if len(knots) == 1:
         return slopes[0], slopes[1]
-    q_slopes, v_slopes = make_interp_spline(some, slopes, k=1, axis=1)(np.arange(samples))
+    q_slopes, v_slopes = make_interp_spline(knots, slopes, k=1, axis=1)(np.arange(samples))
     return q_slopes, v_slopes
 
 
@@ -234,13 +234,13 @@ def replace_parameters(
     noise = np.maximum(rms / np.sqrt(freedom), wls.noise_std)
     _, R = reduce_rows(problem).solve(1.0 / noise)
     half = random_errors(problem, 1.0 / noise, np.linalg.inv(R))
-    more = half @ half.T
+    random_cov = half @ half.T
     return replace(
         wls,
         beta=beta,
         torque_rms=rms,
         noise_std=noise,
-        cov=cov + more,
-        cov_white=cov_white + more,
+        cov=cov + random_cov,
+        cov_white=cov_white + random_cov,
         dof=dof,
     )

@@ -101,21 +101,23 @@ class Criterion(ABC):
         base regressor of N samples, and the prior are rank-deficient.
         """
         variance, tau = self._variance(W, torque_scale)
-        each = len(W) // self.motions
-        deviation = np.repeat(np.sqrt(variance), each, axis=0)[:, :, None]
+        samples_per_motion = len(W) // self.motions
+        deviation = np.repeat(np.sqrt(variance), samples_per_motion, axis=0)[:, :, None]
         flat = (W / deviation).reshape(-1, W.shape[-1])
         prior = [] if self.prior is None else [np.sqrt(len(W)) * self.prior]
         R = np.asarray(np.linalg.qr(np.vstack([flat, *prior]), mode="r"))
         if not np.abs(np.diag(R)).min() > 0.0:
             return np.inf, np.zeros_like(W)
         value, F, a = self.differentiate(R, len(W))
-        half = (flat @ F).reshape(*W.shape[:2], -1)
-        gradient = 2.0 * ((half * a) @ F.T) / deviation
+        projected = (flat @ F).reshape(*W.shape[:2], -1)
+        gradient = 2.0 * ((projected * a) @ F.T) / deviation
         if tau is not None and self.beta is not None:
             # minus half the change of the value per relative growth of a joint's rows
-            parts = (half**2 * -a).reshape(self.motions, each, *half.shape[1:])
-            share = 2.0 / each * parts.sum(axis=(1, 3)) / variance
-            gradient += (np.repeat(share, each, axis=0) * tau)[:, :, None] * self.beta
+            parts = (projected**2 * -a).reshape(
+                self.motions, samples_per_motion, *projected.shape[1:]
+            )
+            share = 2.0 / samples_per_motion * parts.sum(axis=(1, 3)) / variance
+            gradient += (np.repeat(share, samples_per_motion, axis=0) * tau)[:, :, None] * self.beta
         return float(value), gradient
 
     def stages(self) -> tuple["Criterion", ...]:

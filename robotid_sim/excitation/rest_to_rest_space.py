@@ -49,7 +49,10 @@ class RestToRestSpace(JointSpace):
         peaks = [np.abs(self.basis.bounds(m))[:, 1:].max(axis=0) for m in range(len(limits))]
         # The largest coefficient with which each function alone keeps each limit.
         allowed = np.array(
-            [of / np.maximum(peak, tiny)[:, None] for of, peak in zip(limits, peaks, strict=True)]
+            [
+                limit / np.maximum(peak, tiny)[:, None]
+                for limit, peak in zip(limits, peaks, strict=True)
+            ]
         )
         half = self.robot.limits.half_range
         # By limit and joint: largest swing by one function, over half of the range.
@@ -60,7 +63,7 @@ class RestToRestSpace(JointSpace):
             which = ("position", "velocity", "acceleration", "jerk")[int(swings[:, j].argmin())]
             # The swing that a derivative of order m allows grows with the m-th power of the period.
             powers = [
-                (MIN_SWING_SHARE / way) ** (1.0 / m) for m, way in enumerate(swings[1:, j], 1)
+                (MIN_SWING_SHARE / swing) ** (1.0 / m) for m, swing in enumerate(swings[1:, j], 1)
             ]
             raise InfeasibleError(
                 f"joint '{self.robot.joint_names[j]}' can swing by {least[j]:.2g} of its range "

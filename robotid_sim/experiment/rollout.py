@@ -104,9 +104,9 @@ def rollout(
         )
     _require_grid(trajectory, plant.dt)
     scenario = scenario or Scenario()
-    before = round(-trajectory.start / plant.dt)
-    count = before + round(trajectory.duration / plant.dt)
-    t = (np.arange(count) - before) * plant.dt
+    approach_samples = round(-trajectory.start / plant.dt)
+    count = approach_samples + round(trajectory.duration / plant.dt)
+    t = (np.arange(count) - approach_samples) * plant.dt
     reference = trajectory(t)
     record = _Record(plant, controller, trajectory, scenario, t)
     plant.reset(reference.q[0] + scenario.start_offset(robot.dof), reference.dq[0])
@@ -228,7 +228,7 @@ class _Record:
                 "controller": type(self._controller).__name__,
             },
         )
-        return plant.note(log)
+        return plant.add_provenance(log)
 
 
 def _require_grid(trajectory: Trajectory, dt: float) -> None:

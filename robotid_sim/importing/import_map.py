@@ -21,7 +21,7 @@ Spring = str | tuple[tuple[float, float], ...]
 """An expression, or rows of position and torque."""
 
 
-def _unit(quantity: str) -> AfterValidator:
+def _unit_validator(quantity: str) -> AfterValidator:
     def check(unit: str) -> str:
         unit_name = unit if unit in UNITS[quantity] else unit_in(unit, quantity)
         if unit_name is None:
@@ -31,7 +31,7 @@ def _unit(quantity: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _rows(spring: Spring) -> Spring:
+def _require_two_rows(spring: Spring) -> Spring:
     if not isinstance(spring, str) and len(spring) < 2:
         raise ValueError("a table needs two rows of position and torque or more")
     return spring
@@ -60,13 +60,13 @@ class JointMap(ConfigSection):
     """Column of the commanded torque."""
     current: str | None = None
     """Column of the motor current."""
-    position_unit: Annotated[str, _unit("position")] | None = None
+    position_unit: Annotated[str, _unit_validator("position")] | None = None
     """rad, mrad, deg, rev, m, cm, mm or um."""
-    velocity_unit: Annotated[str, _unit("velocity")] | None = None
+    velocity_unit: Annotated[str, _unit_validator("velocity")] | None = None
     """rad/s, mrad/s, deg/s, rpm, rev/s, m/s, cm/s or mm/s."""
-    torque_unit: Annotated[str, _unit("torque")] | None = None
+    torque_unit: Annotated[str, _unit_validator("torque")] | None = None
     """Unit of torques and commands, such as N m, N cm, N, or % and permille of the rated torque."""
-    current_unit: Annotated[str, _unit("current")] | None = None
+    current_unit: Annotated[str, _unit_validator("current")] | None = None
     """A or mA."""
     sign: Literal[-1, 1] = 1
     """Direction of positions and velocities relative to the joint's."""
@@ -82,7 +82,7 @@ class JointMap(ConfigSection):
     """Torque per current, on the side of the gear where the columns are [N m/A]."""
     rated_torque: float | None = Field(default=None, gt=0.0)
     """Torque of 100 % for a torque in % or permille [N m or N]."""
-    spring: Annotated[Spring, AfterValidator(_rows)] | None = None
+    spring: Annotated[Spring, AfterValidator(_require_two_rows)] | None = None
     """Torque of a known spring or counterbalance on the joint [N m or N]: an expression of q, the
     position of the joint, and q1, q2, ... of all, or a table of positions and torques. It is added
     to the measured torque."""
@@ -106,7 +106,7 @@ class ImportMap(ConfigSection):
     """Profile of a vendor's recorder, or ``none``; by default chosen by the names of columns."""
     time: str | None = None
     """Column of the time stamps."""
-    time_unit: Annotated[str, _unit("time")] | None = None
+    time_unit: Annotated[str, _unit_validator("time")] | None = None
     """s, ms, us or ns."""
     rate: float | None = Field(default=None, gt=0.0)
     """Sample rate [Hz], where no column has the time."""

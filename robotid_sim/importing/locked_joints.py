@@ -5,7 +5,7 @@ import numpy as np
 from robotid_sim.errors import LogError
 from robotid_sim.importing.raw_log import RawLog
 from robotid_sim.importing.units import UNITS, parse_column
-from robotid_sim.model.chain import ends_that_hold, mass_behind, path_to
+from robotid_sim.model.chain import find_chain_ends, mass_behind, path_to
 from robotid_sim.model.robot import Robot
 
 MAX_REST_MOTION = 0.02
@@ -29,19 +29,23 @@ def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
     are only noted in the result.
     """
     document = robot.document
-    ways: dict[str, float] = {}
+    motion_ranges: dict[str, float] = {}
     for name in recording.columns:
         column = parse_column(name, joints_of_tree(robot))
         if column.quantity == "position" and column.joint is not None:
             values = recording.columns[name][np.isfinite(recording.columns[name])]
             scale = UNITS["position"][column.unit or "rad"]
-            ways[str(column.joint)] = float(np.ptp(values)) * scale if values.size else 0.0
+            motion_ranges[str(column.joint)] = float(np.ptp(values)) * scale if values.size else 0.0
     if document is None:
         return ()
     for joint in document.joints.values():  # mimic joints are rarely logged
         if joint.mimic:
-            ways.setdefault(joint.name, ways.get(joint.mimic, 0.0))
-    moving = [n for n, way in ways.items() if way > MAX_REST_MOTION and n not in robot.joint_names]
+            motion_ranges.setdefault(joint.name, motion_ranges.get(joint.mimic, 0.0))
+    moving = [
+        n
+        for n, way in motion_ranges.items()
+        if way > MAX_REST_MOTION and n not in robot.joint_names
+    ]
     if not moving:
         return ()
     masses = {name: mass_behind(document, name) for name in moving}
@@ -56,8 +60,8 @@ def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
             f"{', '.join(followers)} of '{robot.name}' follow other joints (mimic) and move in the "
             "log; keep them at rest, or give a model without them"
         )
-    remedy = ends_that_hold(document, [*robot.joint_names, *moving])
-    remedy = remedy or ends_that_hold(document, [*robot.joint_names, *heavy])
+    remedy = find_chain_ends(document, [*robot.joint_names, *moving])
+    remedy = remedy or find_chain_ends(document, [*robot.joint_names, *heavy])
     raise LogError(
         f"in the log {', '.join(moving)} of '{robot.name}' moved, which the chain from "
         f"'{robot.base}' to '{robot.tip}' holds locked; "

@@ -65,7 +65,7 @@ def match(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) 
     does not have, `LogError` if there is no time, or a joint has no position, or neither torque nor
     current.
     """
-    import_map, quantities, by_profile = complete_by_profile(
+    import_map, quantities, profile_notes = complete_by_profile(
         recording, robot, import_map or ImportMap()
     )
     for joint in import_map.joints:
@@ -78,21 +78,21 @@ def match(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) 
     ]:
         if column is not None and column not in recording.columns:
             raise UnknownNameError.from_names("column in the map", column, recording.columns)
-    others = require_at_rest(recording, robot)
+    rest_notes = require_at_rest(recording, robot)
     chosen, reasons = _choose_columns(recording, robot, import_map, quantities)
     for quantity, columns in chosen.items():
         by_map = [joint for joint in columns if _find_mapped_column(import_map, joint, quantity)]
         missing = [joint for joint in robot.joint_names if joint not in columns]
-        partly = quantity == "torque" and import_map.coupling is None
-        if by_map and missing and not partly:
+        may_be_partial = quantity == "torque" and import_map.coupling is None
+        if by_map and missing and not may_be_partial:
             raise LogError(
                 f"the map has no {quantity} column for {', '.join(missing)}, and no column name "
                 f"identifies it; columns: {', '.join(recording.columns)}"
             )
     _require_channels(chosen, import_map, recording, robot)
-    time, unit, note = _time(recording, import_map)
-    timed = import_map.model_copy(update={"time": time, "time_unit": unit})
-    units, more = choose_units(chosen, recording, robot, timed)
+    time, unit, note = _find_time(recording, import_map)
+    map_with_time = import_map.model_copy(update={"time": time, "time_unit": unit})
+    units, unit_notes = choose_units(chosen, recording, robot, map_with_time)
     joints = {}
     for name in robot.joint_names:
         columns_of = {q: columns[name].name for q, columns in chosen.items() if name in columns}
@@ -102,13 +102,13 @@ def match(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) 
     keys = ("period", "torque_time_offset")
     update |= {k: recording.attributes.get(k) for k in keys if getattr(import_map, k) is None}
     return Match(
-        timed.model_copy(update=update),
+        map_with_time.model_copy(update=update),
         reasons,
-        (*by_profile, *others, *([note] if note else []), *more),
+        (*profile_notes, *rest_notes, *([note] if note else []), *unit_notes),
     )
 
 
-def draft(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) -> ImportMap:
+def draft_map(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) -> ImportMap:
     """Return the matched columns of every joint, complete or not.
 
     Every joint has a section with its columns, as far as names identify them.
@@ -143,7 +143,9 @@ def _choose_columns(
         if quantity == "torque" and by_currents and not any(by_map.values()):
             continue  # a torque column may be in amperes
         named = {j: parse_column(name, robot.joint_names) for j, name in by_map.items() if name}
-        columns, reason = ({}, "") if len(named) == robot.dof else _columns(names, quantity, robot)
+        columns, reason = (
+            ({}, "") if len(named) == robot.dof else _match_quantity(names, quantity, robot)
+        )
         if columns or named:
             chosen[quantity] = columns | named
             mapped = f"{', '.join(named)} {MAP_REASON}" if named else ""
@@ -158,7 +160,7 @@ def _find_mapped_column(import_map: ImportMap, joint: str, quantity: str) -> str
     return column
 
 
-def _columns(
+def _match_quantity(
     names: Sequence[ColumnName], quantity: str, robot: Robot
 ) -> tuple[dict[str, ColumnName], str]:
     """Return the columns of a quantity by joint, and the reason; empty if there are none."""
@@ -233,7 +235,7 @@ def _make_missing_error(quantity: str, recording: RawLog, robot: Robot) -> LogEr
     )
 
 
-def _time(recording: RawLog, import_map: ImportMap) -> tuple[str | None, str | None, str]:
+def _find_time(recording: RawLog, import_map: ImportMap) -> tuple[str | None, str | None, str]:
     """Return column and unit of the time, and a note on the source of the unit."""
     if import_map.rate is not None:
         if import_map.time is not None:
@@ -299,13 +301,13 @@ def choose_units(
     for quantity, names in columns.items():
         kind = "torque" if quantity == "command" else quantity
         key = f"{kind}_unit"
-        silent = []
+        without_unit = []
         for joint in (joint for joint in robot.joints if joint.name in names):
             joint_map = mapping.joints.get(joint.name, JointMap())
             column = names[joint.name]
             unit = getattr(joint_map, key) or column.unit
             if unit is None and column.unknown_unit is None:
-                silent.append(joint)
+                without_unit.append(joint)
                 unit = default_unit(kind, prismatic=joint.prismatic)
             if unit is None or unit not in UNITS[kind]:
                 raise LogError(
@@ -322,21 +324,21 @@ def choose_units(
                 and unit not in SHARE_UNITS
                 and (unit in LENGTH_UNITS) != joint.prismatic
             ):
-                shape = "prismatic" if joint.prismatic else "revolute"
+                joint_kind = "prismatic" if joint.prismatic else "revolute"
                 raise LogError(
-                    f"joint '{joint.name}' is {shape}, and '{unit}' is not a unit of its "
+                    f"joint '{joint.name}' is {joint_kind}, and '{unit}' is not a unit of its "
                     f"{quantity}; "
                     "give the right one in a map"
                 )
             units[joint.name].setdefault(key, unit)
         if quantity == "position" and mapping.coupling is None:
             for prismatic in (False, True):
-                alike = [joint for joint in silent if joint.prismatic == prismatic]
+                alike = [joint for joint in without_unit if joint.prismatic == prismatic]
                 unit, note = _unit_by_limits(alike, names, recording, mapping)
                 units |= {j.name: {**units[j.name], key: unit} for j in alike}
                 notes += [note] if note else []
         if quantity == "velocity":
-            revolute = [joint.name for joint in silent if not joint.prismatic]
+            revolute = [joint.name for joint in without_unit if not joint.prismatic]
             if revolute and _are_degrees(revolute, columns, recording, units, mapping):
                 units |= {joint: {**units[joint], key: "deg/s"} for joint in revolute}
                 notes.append("velocities fit the change of the positions in deg/s")
@@ -385,11 +387,11 @@ def _are_degrees(
 ) -> bool:
     """Return whether velocities are far faster than the positions [rad] change."""
     t = seconds(recording, mapping)
-    way = integral = 0.0
+    distance = integral = 0.0
     for joint in joints:
         x = recording.columns[columns["position"][joint].name]
         x = x * UNITS["position"][units[joint]["position_unit"]]
         v = recording.columns[columns["velocity"][joint].name]
-        way += float(np.nansum(np.abs(np.diff(x))))
+        distance += float(np.nansum(np.abs(np.diff(x))))
         integral += float(np.nansum(np.abs(v[1:]) * np.abs(np.diff(t))))
-    return integral > MAX_VELOCITY_RATIO * way > 0.0
+    return integral > MAX_VELOCITY_RATIO * distance > 0.0

@@ -116,7 +116,7 @@ def _motion(
 
 
 @jit
-def _is_solved(A: Float2D, b: Float1D) -> bool:
+def _solve_linear(A: Float2D, b: Float1D) -> bool:
     """Solve A x = b by elimination with pivots, in the place of both; False if A is singular."""
     n = b.size
     for i in range(n):
@@ -162,7 +162,7 @@ def _turn(R_wanted: Float2D, R: Float2D, turn: Float1D) -> None:
 
 
 @jit
-def is_newton_converged(
+def run_newton(
     geometry: Float2D,
     point: Float1D,
     moved: Int1D,
@@ -185,7 +185,7 @@ def is_newton_converged(
         for a in range(rows):
             size = max(size, abs(error[a]))
         _jacobian(geometry, moved, O, Z, J)
-        if not _is_solved(J, error):
+        if not _solve_linear(J, error):
             return False
         for j in range(rows):
             q[moved[j]] += error[j]
@@ -219,7 +219,7 @@ def follow(
         while share < 1.0:
             trial = q.copy()
             target = targets[k] if share + step >= 1.0 else p + (share + step) * (targets[k] - p)
-            if is_newton_converged(geometry, point, moved, trial, target, orientation, rows):
+            if run_newton(geometry, point, moved, trial, target, orientation, rows):
                 q = trial
                 share += step
             else:
@@ -242,7 +242,7 @@ def polish(
 ) -> int:
     """Move every row of `Q` to its target; return how many could be had in a row."""
     for k in range(targets.shape[0]):
-        if not is_newton_converged(geometry, point, moved, Q[k], targets[k], orientation, rows):
+        if not run_newton(geometry, point, moved, Q[k], targets[k], orientation, rows):
             return k
     return len(targets)
 
@@ -268,7 +268,7 @@ def rates(
                 motion = A if order == 1 else V
                 b[a] = (motion[k, a] if a < 3 else 0.0) - bias
             _jacobian(geometry, moved, O, Z, J)
-            if not _is_solved(J, b):
+            if not _solve_linear(J, b):
                 return DQ, DDQ, k
             for j in range(rows):
                 (DQ if order == 0 else DDQ)[k, moved[j]] = b[j]

@@ -72,8 +72,8 @@ def motion_axes(robot: Robot, demand: Demand) -> Float2D:
             f"the tip of '{robot.name}' moves along a single curve; choose a task in joint space"
         )
     normal = np.linalg.svd(tip_jacobian(robot, sort_by_condition(robot, demand)[0])[:3])[0][:, 2]
-    shadows = np.eye(3) - np.outer(normal, normal)
-    first = shadows[0] if normal[0] ** 2 < 0.5 else shadows[1]
+    projections = np.eye(3) - np.outer(normal, normal)
+    first = projections[0] if normal[0] ** 2 < 0.5 else projections[1]
     first = first / np.linalg.norm(first)
     second = np.cross(normal, first)
     return np.array([first, second * np.sign(second[np.abs(second).argmax()])])
@@ -84,7 +84,7 @@ def sort_by_condition(robot: Robot, demand: Demand) -> list[Float1D]:
     return sorted(configurations(robot), key=lambda q: singularity_index(robot, q, demand))
 
 
-def starts(
+def path_starts(
     robot: Robot, position: Float1D, demand: Demand, R: Float2D | None = None
 ) -> Iterator[tuple[Float2D, Float1D]]:
     """Yield poses (4, 4) at a position, and joint positions near them.
@@ -111,7 +111,7 @@ MIN_RADIUS = 1e-3
 """Least radius [m], for an arm whose tip is on its one axis."""
 
 
-def skeleton(robot: Robot) -> list[GeometryShape]:
+def make_capsules(robot: Robot) -> list[GeometryShape]:
     """Return a capsule for every link, from its joint to the next one or to the tip.
 
     Their radius is `CAPSULE_THICKNESS` of the reach. A link whose ends coincide, as in a wrist, is

@@ -184,7 +184,7 @@ def mass_behind(document: UrdfDocument, joint: str) -> float:
     return float(sum(document.links[link].phi[0] for link in links))
 
 
-def ends_that_hold(document: UrdfDocument, joints: Sequence[str]) -> tuple[str, str] | None:
+def find_chain_ends(document: UrdfDocument, joints: Sequence[str]) -> tuple[str, str] | None:
     """Find base and tip of the shortest chain that has all of some joints; None if none has."""
     paths = [path_to(document, document.root, document.joints[name].child) for name in joints]
     longest = max(paths, key=len)

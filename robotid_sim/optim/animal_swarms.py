@@ -8,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import put_inside
+from robotid_sim.optim.bounds import repair_points
 from robotid_sim.optim.optimizer import Population, linear
 
 LEADER_COUNT = 3
@@ -62,7 +62,7 @@ class GreyWolf(Population):
         A = a * (2.0 * A - 1.0)
         y = self._leaders[:, None, :]
         self._x = (y - A * np.abs(2.0 * C * y - self._x)).mean(axis=0)
-        return put_inside(self._x, self.box, self.bounds)
+        return repair_points(self._x, self.box, self.bounds)
 
 
 @document_attributes
@@ -121,7 +121,7 @@ class WhaleOptimization(Population):
         l = 1.0 - (2.0 + self.progress) * rng.random((m, 1))
         spiralled = best + np.abs(best - x) * np.exp(self.spiral * l) * np.cos(2.0 * np.pi * l)
         self._x = np.where(rng.random((m, 1)) < 0.5, encircled, spiralled)
-        return put_inside(self._x, self.box, self.bounds)
+        return repair_points(self._x, self.box, self.bounds)
 
 
 @document_attributes
@@ -175,7 +175,7 @@ class Grasshopper(Population):
             self._best_x, self._best_f = self._x[first].copy(), float(f[first])
         c = linear(self.c_max, self.c_min, self.progress)
         self._x = self._best_x + c**2 / 2.0 * self.box.width * self._forces()
-        return put_inside(self._x, self.box, self.bounds)
+        return repair_points(self._x, self.box, self.bounds)
 
     def _forces(self) -> Float2D:
         """Return the sum of the forces on every grasshopper, in widths of the box, shape (m, d)."""

@@ -17,7 +17,7 @@ WallRule = Literal["clip", "reflect", "absorb", "none"]
 mirrors it and its velocity at the walls; ``none`` leaves it: the cost is evaluated outside the box.
 """
 
-Walls = Literal["clip", "reflect", "none"]
+PositionWallRule = Literal["clip", "reflect", "none"]
 """The `WallRule` of algorithms without velocities."""
 
 
@@ -71,13 +71,13 @@ class Box:
         are drawn from the share `region` of the width of every side, about its middle.
         """
         share = 0.5 + region * (rng.random((count, self.dim)) - 0.5)
-        points = put_inside(self.lower + share * self.width, self, "clip")  # against rounding
+        points = repair_points(self.lower + share * self.width, self, "clip")  # against rounding
         if self.first is not None:
             points[: len(self.first)] = self.first[:count]
         return points
 
 
-def keep_inside(X: Float2D, V: Float2D, box: Box, bounds: str) -> None:
+def repair_motion(X: Float2D, V: Float2D, box: Box, bounds: str) -> None:
     """Bring points and their velocities back into the box, in place."""
     if bounds == "none":
         return
@@ -89,7 +89,7 @@ def keep_inside(X: Float2D, V: Float2D, box: Box, bounds: str) -> None:
     _clip(X, box)
 
 
-def put_inside(X: Float2D, box: Box, bounds: str) -> Float2D:
+def repair_points(X: Float2D, box: Box, bounds: str) -> Float2D:
     """Return `X` itself, its points brought back into the box in place."""
     if bounds == "reflect":
         _fold(X, box)

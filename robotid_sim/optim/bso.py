@@ -8,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import put_inside
+from robotid_sim.optim.bounds import repair_points
 from robotid_sim.optim.optimizer import EquationForm
 from robotid_sim.optim.stability import RandomMap, swarm_map
 from robotid_sim.optim.swarm import Swarm, VelocitySwarm
@@ -97,7 +97,7 @@ class BeetleSwarm(VelocitySwarm):
             return swarm.x
         reach = swarm.v * (self.step / 4.0)  # d0 / 2
         X = np.concatenate([swarm.x, swarm.x + reach, swarm.x - reach])  # [1] eq. (13)
-        return put_inside(X, swarm.box, swarm.bounds)
+        return repair_points(X, swarm.box, swarm.bounds)
 
     def _own_steps(self, f: Float1D) -> Float2D:
         """Remember the costs f, (3 m,) or (m,); return the steps xi that the whiskers lead to."""
@@ -224,7 +224,7 @@ class AnnealedBeetleSwarm(BeetleSwarm):
         else:
             shift = 2.0 * self.rng.random(g.size) - 1.0
             moved = g + self.disturbance * shift * self.box.width
-        put_inside(moved[None, :], self.box, self.bounds)
+        repair_points(moved[None, :], self.box, self.bounds)
         return moved
 
     def _judge(self, f: float) -> None:

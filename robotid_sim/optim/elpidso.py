@@ -8,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import put_inside
+from robotid_sim.optim.bounds import repair_points
 from robotid_sim.optim.optimizer import EquationForm, linear
 from robotid_sim.optim.stability import RandomMap, pid_map
 from robotid_sim.optim.swarm import VelocitySwarm
@@ -135,7 +135,7 @@ class PidSwarm(VelocitySwarm):
         else:
             sigma = linear(self.sigma_start, self.sigma_end, self.progress)  # [1] eq. (28)
             mutant[j] += self.box.width[j] * sigma * rng.standard_normal()  # [1] eq. (27)
-        put_inside(mutant[None, :], self.box, self.bounds)
+        repair_points(mutant[None, :], self.box, self.bounds)
         return mutant
 
     def _learn(self) -> None:

@@ -13,7 +13,7 @@ from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import require_extra
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Box, Walls, put_inside
+from robotid_sim.optim.bounds import Box, PositionWallRule, repair_points
 from robotid_sim.optim.optimizer import Optimizer, Population, geometric, linear
 
 BaseVector = Literal["rand", "best"]
@@ -53,7 +53,7 @@ class DifferentialEvolution(Population):
     """Probability that a coordinate is taken from the mutant."""
     base: BaseVector = "rand"
     """The point that the difference is added to."""
-    bounds: Walls = "reflect"
+    bounds: PositionWallRule = "reflect"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,7 +76,7 @@ class DifferentialEvolution(Population):
         mutant = base + self.F * (self._x[r] - self._x[s])
         crossed = self.rng.random((m, d)) < self.CR
         crossed[np.arange(m), self.rng.integers(d, size=m)] = True
-        self._trial = put_inside(np.where(crossed, mutant, self._x), self.box, self.bounds)
+        self._trial = repair_points(np.where(crossed, mutant, self._x), self.box, self.bounds)
         return self._trial
 
 
@@ -168,7 +168,7 @@ class GeneticAlgorithm(Population):
         step = linear(self.step_start, self.step_end, self.progress) * self.box.width
         mutates = rng.random((m, d)) < self.mutation
         children += np.where(mutates, step * rng.standard_normal((m, d)), 0.0)
-        return put_inside(children, self.box, self.bounds)
+        return repair_points(children, self.box, self.bounds)
 
     def _parents(self) -> Int1D:
         """Return the winners of one tournament a child."""
@@ -214,7 +214,7 @@ class SimulatedAnnealing(Population):
     """First standard deviation of a proposal, share of the box."""
     acceptance: float = 0.25
     """Share of proposals that the step is adapted to accept."""
-    bounds: Walls = "reflect"
+    bounds: PositionWallRule = "reflect"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -240,7 +240,7 @@ class SimulatedAnnealing(Population):
         self._f = np.where(goes, f, self._f)
         self._h = min(self._h * np.exp(ADAPTATION_RATE * (goes.mean() - self.acceptance)), 1.0)
         step = self._h * self.box.width * self.rng.standard_normal(self._x.shape)
-        self._proposed = put_inside(self._x + step, self.box, self.bounds)
+        self._proposed = repair_points(self._x + step, self.box, self.bounds)
         return self._proposed
 
 
@@ -276,7 +276,7 @@ class CmaEs(Optimizer):
     """First standard deviation, share of the box."""
     growth: float = 2.0
     """Factor of the population from one search to the next."""
-    bounds: Walls = "reflect"
+    bounds: PositionWallRule = "reflect"
     """Treatment of points at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that searches start in."""
@@ -286,7 +286,7 @@ class CmaEs(Optimizer):
             checks.whole("population", self.population, 2)
         checks.positive("sigma", self.sigma)
         checks.require_between("growth", self.growth, 1.0, 10.0)
-        checks.one_of("bounds", self.bounds, Walls)
+        checks.one_of("bounds", self.bounds, PositionWallRule)
         checks.require_between("region", self.region, 1e-12, 1.0)
 
     def _first(self) -> Float2D:
@@ -311,9 +311,9 @@ class CmaEs(Optimizer):
         """Return the members of the next generation."""
         strategy = self._strategy
         members = [strategy.ask() for _ in range(strategy.population_size)]
-        self._members = put_inside(np.array(members), self._unit, self.bounds)
+        self._members = repair_points(np.array(members), self._unit, self.bounds)
         X = self.box.lower + self._members * self.box.width
-        return put_inside(X, self.box, "none" if self.bounds == "none" else "clip")
+        return repair_points(X, self.box, "none" if self.bounds == "none" else "clip")
 
     def _next(self, f: Float1D) -> Float2D:
         ranks = np.argsort(np.argsort(f, kind="stable"), kind="stable")

@@ -13,7 +13,7 @@ from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import CallOrderError, OptionError, ShapeError
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Box, Walls
+from robotid_sim.optim.bounds import Box, PositionWallRule
 from robotid_sim.registry import Registry
 
 EquationForm = Literal["corrected", "literal"]
@@ -146,14 +146,14 @@ class Population(Optimizer):
 
     population: int = 30
     """Number of members."""
-    bounds: Walls = "clip"
+    bounds: PositionWallRule = "clip"
     """Treatment of points at the walls of the box."""
     region: float = 1.0
     """Share of the box, about its center, that the members start in."""
 
     def __post_init__(self) -> None:
         checks.whole("population", self.population, self.smallest)
-        checks.one_of("bounds", self.bounds, Walls)
+        checks.one_of("bounds", self.bounds, PositionWallRule)
         checks.require_between("region", self.region, 1e-12, 1.0)
 
 

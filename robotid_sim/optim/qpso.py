@@ -9,7 +9,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Box, WallRule, put_inside
+from robotid_sim.optim.bounds import Box, WallRule, repair_points
 from robotid_sim.optim.optimizer import EquationForm, Population, linear
 from robotid_sim.optim.swarm import Swarm, VelocitySwarm
 
@@ -66,7 +66,7 @@ class DeltaWellSwarm(Population):
         mean = swarm.best_x.mean(axis=0)
         # A Laplace variable is ln(1/u) with either sign.
         jump = self.rng.laplace(size=swarm.x.shape)
-        swarm.x = put_inside(well + alpha * np.abs(mean - swarm.x) * jump, self.box, self.bounds)
+        swarm.x = repair_points(well + alpha * np.abs(mean - swarm.x) * jump, self.box, self.bounds)
         return swarm.x
 
 

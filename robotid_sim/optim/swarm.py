@@ -16,7 +16,7 @@ import numpy as np
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.optim import checks
-from robotid_sim.optim.bounds import Box, WallRule, keep_inside
+from robotid_sim.optim.bounds import Box, WallRule, repair_motion
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.stability import RandomMap, swarm_map
 
@@ -83,7 +83,7 @@ class Swarm:
     def move(self, step: Float2D) -> Float2D:
         """Move, repair positions and velocities at the walls, and return the positions."""
         self.x = self.x + step
-        keep_inside(self.x, self.v, self.box, self.bounds)
+        repair_motion(self.x, self.v, self.box, self.bounds)
         return self.x
 
     def fly(self, v: Float2D) -> Float2D:

@@ -274,7 +274,7 @@ class Claim:
         if self.is_within is None or self.is_within:
             return None if self.is_within is None else "met"
         aim = self.printed.expectation
-        overlaps = aim is not None and self.interval is not None and aim.is_touched(self.interval)
+        overlaps = aim is not None and self.interval is not None and aim.overlaps(self.interval)
         return "undecided" if overlaps else "missed"
 
     @property

@@ -76,13 +76,13 @@ class ReproductionSetup:
         """Check whether statistics are judged: not in a quick run or with too few runs."""
         return not self.quick and (self.runs is None or self.runs >= min_runs)
 
-    def cell(self, key: TrialKey, function: TrialFunction, **parameters: Any) -> PlannedTrial:
+    def plan_trial(self, key: TrialKey, function: TrialFunction, **parameters: Any) -> PlannedTrial:
         """Plan one trial of a function, with the seed of the setup."""
         parts = [*key, *(f"{n} {parameters[n]}" for n in ("run",) if n in parameters)]
         name = re.sub(r"[^A-Za-z0-9._+-]+", "-", " ".join(filter(None, parts))).strip("-.")
         return PlannedTrial(key, self.trial(name, function, **parameters))
 
-    def cells(
+    def plan_trials(
         self,
         key: TrialKey,
         function: TrialFunction,
@@ -91,7 +91,7 @@ class ReproductionSetup:
     ) -> list[PlannedTrial]:
         """Plan one trial per run; the function is called with the run."""
         numbers = range(runs) if isinstance(runs, int) else runs
-        return [self.cell(key, function, run=run, **parameters) for run in numbers]
+        return [self.plan_trial(key, function, run=run, **parameters) for run in numbers]
 
     def trial(self, name: str, function: TrialFunction, **parameters: Any) -> Trial:
         """Plan a trial of a function or ``module:name``, with the seed of the setup."""

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 class Reproductions:
     """Reproduced papers, with their files."""
 
-    each: tuple[Reproduction, ...]
+    papers: tuple[Reproduction, ...]
     page: Path
     """The page of the paper, or of all papers."""
     folders: tuple[Path, ...]
@@ -44,7 +44,7 @@ class Reproductions:
     @property
     def passed(self) -> bool:
         """Whether every number is in its expected range, and every check is passed."""
-        return all(reproduction.passed for reproduction in self.each)
+        return all(reproduction.passed for reproduction in self.papers)
 
     @property
     def files(self) -> list[Path]:
@@ -62,7 +62,7 @@ class Reproductions:
                 "finding": reproduction.finding,
                 "claims": [claim_row(claim) for claim in reproduction.claims],
             }
-            for reproduction in self.each
+            for reproduction in self.papers
         ]
         return {"passed": self.passed, "report": str(self.page), "papers": papers}
 

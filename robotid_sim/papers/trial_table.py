@@ -155,7 +155,7 @@ class ClaimRange:
     upper: float | None
     strict: bool
     """Whether the ends are excluded."""
-    whole: bool = False
+    whole_interval: bool = False
     """Whether the whole 95 % interval must lie in it, if there is one."""
 
     @classmethod
@@ -167,7 +167,7 @@ class ClaimRange:
                 numbers = (
                     int(n) if n.lstrip("-").isdecimal() else float(n) for n in match.groups()
                 )
-                return cls(text, *ends(*numbers), whole=bare != text)
+                return cls(text, *ends(*numbers), whole_interval=bare != text)
         raise OptionError(
             f"unknown range '{text}'; write above, below, 'at least', 'at most' or exactly 1, "
             f"'1 to 2' or 'a number', with '{INTERVAL_SUFFIX.strip()}' if needed"
@@ -177,7 +177,9 @@ class ClaimRange:
         """Check whether a number, or its whole interval, lies in the range; a text never does."""
         if not isinstance(value, Real) or isnan(value):
             return False
-        low, high = interval if self.whole and interval is not None else (float(value),) * 2
+        low, high = (
+            interval if self.whole_interval and interval is not None else (float(value),) * 2
+        )
         return self._is_above(low) and self._is_below(high)
 
     def is_subset(self, other: "ClaimRange") -> bool:
@@ -192,7 +194,7 @@ class ClaimRange:
         )
         return below and above
 
-    def is_touched(self, interval: tuple[float, float]) -> bool:
+    def overlaps(self, interval: tuple[float, float]) -> bool:
         """Check whether an interval overlaps the range."""
         return self._is_above(interval[1]) and self._is_below(interval[0])
 
@@ -361,11 +363,13 @@ class Measure(StrictModel):
             part.entry if name in PAIRED_STATISTICS and isinstance(part.entry, str) else None
         )
         whole = reduction is not None
-        values = part.values_of(table, part.of, part.metric, whole=whole)
+        values = part.values_of(table, part.of, part.metric, all_entries=whole)
         if name in SAMPLE_STATISTICS:
             return SAMPLE_STATISTICS[name](values)
         other = part.model_copy(update={"case": part.over_case or part.case})
-        others = other.values_of(table, part.over or part.of, part.by or part.metric, whole=whole)
+        others = other.values_of(
+            table, part.over or part.of, part.by or part.metric, all_entries=whole
+        )
         if name in PAIRED_STATISTICS:
             return SAMPLE_STATISTICS["mean"](
                 _reduce(PAIRED_STATISTICS[name](values, others), reduction)
@@ -373,7 +377,7 @@ class Measure(StrictModel):
         return COMPARISON_STATISTICS[name](values, others)
 
     def values_of(
-        self, table: TrialTable, of: str | Sequence[str], metric: str, *, whole: bool = False
+        self, table: TrialTable, of: str | Sequence[str], metric: str, *, all_entries: bool = False
     ) -> Float:
         """Read the values of all runs of one or several methods, whole or reduced to an entry."""
         methods = (of,) if isinstance(of, str) else of
@@ -381,7 +385,7 @@ class Measure(StrictModel):
         joined = np.maximum(np.concatenate(values), self.floor)
         if self.run is not None:
             joined = joined[self.run : self.run + 1]
-        return joined if whole else _reduce(joined, self.entry)
+        return joined if all_entries else _reduce(joined, self.entry)
 
 
 def _reduce(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:

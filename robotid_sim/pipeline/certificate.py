@@ -44,19 +44,19 @@ class Certificate:
 
     robot: str
     engines: tuple[str, ...]
-    crossings: tuple[EngineComparison, ...]
+    engine_comparisons: tuple[EngineComparison, ...]
     """One comparison per seed."""
     verdict: VerdictResult
 
     @property
-    def proofs(self) -> tuple[EngineValidation, ...]:
+    def validations(self) -> tuple[EngineValidation, ...]:
         """The validations of all seeds."""
-        return tuple(v for comparison in self.crossings for v in comparison.validations)
+        return tuple(v for comparison in self.engine_comparisons for v in comparison.validations)
 
     @property
     def differences(self) -> tuple[Difference, ...]:
         """The differences of the estimates of all seeds, if available."""
-        return tuple(c.difference for c in self.crossings if c.difference is not None)
+        return tuple(c.difference for c in self.engine_comparisons if c.difference is not None)
 
     @property
     def share_within(self) -> float | None:
@@ -68,8 +68,8 @@ class Certificate:
         return {
             "robot": self.robot,
             "engines": list(self.engines),
-            "seeds": [comparison.seed for comparison in self.crossings],
-            "validations": [validation.content() for validation in self.proofs],
+            "seeds": [comparison.seed for comparison in self.engine_comparisons],
+            "validations": [validation.content() for validation in self.validations],
             "differences": [pair.content() for pair in self.differences],
             "coverage": self.share_within,
             "verdict": self.verdict.model_dump(mode="json"),
@@ -100,7 +100,7 @@ def certificate(
     return Certificate(
         robot=comparisons[0].robot,
         engines=engines,
-        crossings=tuple(comparisons),
+        engine_comparisons=tuple(comparisons),
         verdict=judge(comparisons),
     )
 

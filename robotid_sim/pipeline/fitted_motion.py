@@ -186,7 +186,7 @@ def make_recording(
     tau = standard_torque(robot, motion.q, motion.dq, motion.ddq, log.tau_meas)
     tau, lead = _pair_torques(log, tau)
     used = slice(None) if motion.row_filter is None else motion.row_filter.sample_slice
-    joint = preprocessor.joint if isinstance(preprocessor, Adaptive) else preprocessor
+    joint = preprocessor.errors_in_variables if isinstance(preprocessor, Adaptive) else preprocessor
     if isinstance(joint, ErrorsInVariables) and joint.noise is not None:
         noise = joint.noise.position
     else:

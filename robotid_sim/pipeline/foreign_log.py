@@ -6,7 +6,7 @@ from pathlib import Path
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.importing.import_map import ImportMap, load_map, save_map
 from robotid_sim.importing.importer import ImportedLog, import_log
-from robotid_sim.importing.match import draft, list_unused_columns, match
+from robotid_sim.importing.match import draft_map, list_unused_columns, match
 from robotid_sim.importing.readers import read_foreign_log
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.robot import Robot
@@ -45,7 +45,7 @@ def convert_log(
         try:
             drafted = match(recording, robot, columns_map).mapping
         except LogError:
-            drafted = draft(recording, robot, columns_map)
+            drafted = draft_map(recording, robot, columns_map)
         unused = ", ".join(list_unused_columns(recording, drafted))
         save_map(drafted, write_map, f"to be corrected; unused columns: {unused}")
         raise LogError(f"{error}; correct the draft of the map in {write_map}") from error

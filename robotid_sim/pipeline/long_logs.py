@@ -136,7 +136,11 @@ def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedM
     grid = _Grid.from_log(log, tuned)
     # Rows begin with the first sample; margins are removed later.
     rows_options = replace(tuned.rows, tail=0.0, edge=0.0)
-    preprocessor = replace(tuned, rows=rows_options, joint=replace(tuned.joint, rows=rows_options))
+    preprocessor = replace(
+        tuned,
+        rows=rows_options,
+        errors_in_variables=replace(tuned.errors_in_variables, rows=rows_options),
+    )
     states_per_row = max(k for k in range(1, MAX_STATES_PER_ROW + 1) if grid.step % k == 0)
     n = log.head.dof
     W, y = np.empty((grid.rows * n, basis.rank)), np.empty(grid.rows * n)

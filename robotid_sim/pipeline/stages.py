@@ -108,10 +108,10 @@ def _add_terms_by_need(
         gain = (after - before).sum(axis=1)
         return with_terms if compute_worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > MIN_GAIN else base
     gains = [compute_worth(gain, MIN_GAIN_OVER_ERROR_TESTED) for gain in (after - before).T]
-    better = (np.array(gains) > MIN_GAIN) & choice.joints
+    better = (np.array(gains) > MIN_GAIN) & choice.joints_with_terms
     if not better.any():
         return base
-    if (better == choice.joints).all():
+    if (better == choice.joints_with_terms).all():
         return with_terms
     bare = replace(choice, model=model, structure=EMPTY_STRUCTURE)
     return _fit_rows(logs, plan, bare.merge(choice, better, logs, plan))

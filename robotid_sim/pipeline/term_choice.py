@@ -47,8 +47,10 @@ class TermChoice:
     @classmethod
     def choose(cls, model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str]) -> Self:
         """Choose the terms of given kinds that logs support in addition to a model."""
-        uses = [smooth_positions(use) for use in model.preprocessors]
-        motion, _ = weigh_logs(motions_of(logs, uses, model.nominal), model.nominal, model.basis)
+        preprocessors = [smooth_positions(use) for use in model.preprocessors]
+        motion, _ = weigh_logs(
+            motions_of(logs, preprocessors, model.nominal), model.nominal, model.basis
+        )
         rows = build_problem(motion, model.nominal, model.basis)
         return cls(model, motion, choose_structure(rows, motion, model.nominal, kinds))
 
@@ -77,7 +79,7 @@ class TermChoice:
         return replace(nominal.with_parameters(phi, formal=True), terms=terms)
 
     @property
-    def joints(self) -> Bool1D:
+    def joints_with_terms(self) -> Bool1D:
         """Joints that have terms, shape (n,)."""
         with_term = {name for t in self.structure.robot_terms() for name in (t.joint, t.partner)}
         return np.array([name in with_term for name in self.model.nominal.joint_names])
@@ -94,8 +96,8 @@ class TermChoice:
         if fit is not None:
             start, eps = fit.start, np.where(joints, other.model.nominal.eps, model.nominal.eps)
             nominal, changed = set_eps(model.nominal, start), np.flatnonzero(eps != start)
-            again = estimate_eps(raise_row_rate(self.motion), nominal, model.basis, joints=changed)
-            revised = again if again.success and any(again.identifiable) else None
+            refit = estimate_eps(raise_row_rate(self.motion), nominal, model.basis, joints=changed)
+            revised = refit if refit.success and any(refit.identifiable) else None
             nominal = nominal if revised is None else set_eps(nominal, revised.eps)
             model = replace(model, nominal=nominal, eps=revised)
             model = replace(model, preprocessors=retune(model, logs, nominal, plan))
@@ -127,15 +129,21 @@ def choose_terms(
         return choice
     if not any(delays_of(model)):
         return choice
-    at_once = replace(plan, preprocessor=replace(preprocessor, delay=0.0))
-    other = _choose_at_delay(tune_model(logs, nominal, basis, at_once), logs, at_once)
+    plan_without_delay = replace(plan, preprocessor=replace(preprocessor, delay=0.0))
+    other = _choose_at_delay(
+        tune_model(logs, nominal, basis, plan_without_delay), logs, plan_without_delay
+    )
     gain = (other.scores - choice.scores).sum(axis=1)
     return other if compute_worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > MIN_GAIN else choice
 
 
 def delays_of(model: RevisedModel) -> list[float]:
     """Return the delay that preprocessors remove from every log [s]."""
-    return [use.delay or 0.0 for use in model.preprocessors if isinstance(use, Adaptive)]
+    return [
+        preprocessor.delay or 0.0
+        for preprocessor in model.preprocessors
+        if isinstance(preprocessor, Adaptive)
+    ]
 
 
 def _choose_at_delay(model: RevisedModel, logs: Sequence[Log], plan: FitPlan) -> TermChoice:
@@ -146,7 +154,7 @@ def _choose_at_delay(model: RevisedModel, logs: Sequence[Log], plan: FitPlan) ->
     predicts held-out blocks better.
     """
     choice, fit = TermChoice.choose(model, logs, plan.joint_terms), model.eps
-    if fit is None or not (choice.joints & np.array(fit.identifiable)).any():
+    if fit is None or not (choice.joints_with_terms & np.array(fit.identifiable)).any():
         return choice
     start = replace(model, nominal=set_eps(model.nominal, fit.start), eps=None)
     other = TermChoice.choose(start, logs, plan.joint_terms)

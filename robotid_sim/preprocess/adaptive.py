@@ -17,7 +17,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.delay import estimate_delay, estimate_remaining_delay, remove_delay
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
 from robotid_sim.preprocess.faults import OUTLIER_THRESHOLD, Faults, find_faults, repair_log
-from robotid_sim.preprocess.misfit import RowFit, standard_of
+from robotid_sim.preprocess.misfit import RowFit, standard_torque_of
 from robotid_sim.preprocess.periods import FourierFit
 from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor, Rows
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
@@ -86,7 +86,7 @@ class Adaptive(RowPreprocessor):
     """The smoother."""
     series: FourierFit = field(default_factory=FourierFit)
     """The Fourier fit."""
-    joint: ErrorsInVariables = field(default_factory=ErrorsInVariables)
+    errors_in_variables: ErrorsInVariables = field(default_factory=ErrorsInVariables)
     """The estimate of motion and torque together."""
     message: str = field(default="", metadata=INTERNAL_FIELD)
     """Decisions and reasons, after `tune`."""
@@ -109,15 +109,15 @@ class Adaptive(RowPreprocessor):
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Compute the motion of the log as decided."""
         tuned = self.tune(log, robot)
-        log, sound = tuned.prepare(log, robot)
+        log, measured = tuned.prepare(log, robot)
         if tuned.method == "errors-in-variables":
-            return tuned.joint.motion(log, robot, sound)
+            return tuned.errors_in_variables.motion(log, robot, measured)
         use: Preprocessor = replace(tuned.smoother, rows=tuned.rows)
         if tuned.method == "fourier-fit":
             use = replace(tuned.series, rows=tuned.rows)
         motion = use(log, robot)
         assert motion.row_filter is not None
-        return replace(motion, row_filter=add_gate(motion.row_filter, sound))
+        return replace(motion, row_filter=add_gate(motion.row_filter, measured))
 
     def prepare(self, log: Log, robot: Robot) -> tuple[Log, Bool2D]:
         """Repair the log, and mark the samples that were measured.
@@ -167,7 +167,7 @@ class Adaptive(RowPreprocessor):
             if delay.correction and self.method == "errors-in-variables":
                 prepared, sound = _prepare(log, delay.correction, faults)
                 update = estimate_remaining_delay(
-                    decided.joint.motion(prepared, robot, sound), robot
+                    decided.errors_in_variables.motion(prepared, robot, sound), robot
                 )
                 delay = replace(update, value=delay.value + update.value)
                 decided = tune(delay.correction)
@@ -193,8 +193,8 @@ def _prepare(log: Log, delay: float, faults: Faults | None) -> tuple[Log, Bool2D
     """Repair a log and correct its delay; also return which samples were measured."""
     if faults is None:
         return remove_delay(log, delay), np.ones(log.q.shape, dtype=bool)
-    moved = np.roll(faults.sound, -round(delay / log.dt), axis=0)
-    return remove_delay(repair_log(log, faults), delay), moved
+    shifted = np.roll(faults.sound, -round(delay / log.dt), axis=0)
+    return remove_delay(repair_log(log, faults), delay), shifted
 
 
 def _tune_at(
@@ -207,8 +207,8 @@ def _tune_at(
         series = replace(start.series, rows=start.rows)
         decided = replace(decided, series=series.tune(log, robot))
     if start.method == "errors-in-variables":
-        joint = replace(start.joint, rows=start.rows, smoother=start.smoother)
-        decided = replace(decided, joint=joint.tune(log, robot, sound, noise))
+        joint = replace(start.errors_in_variables, rows=start.rows, smoother=start.smoother)
+        decided = replace(decided, errors_in_variables=joint.tune(log, robot, sound, noise))
     return decided
 
 
@@ -261,11 +261,11 @@ def rows_by_joint(motion: Motion, robot: Robot, rows: Rows) -> Rows:
     The ratio of rate to cut-off is kept; the returned rows have `cutoffs`.
     """
     fit = RowFit.from_motion(motion, robot)
-    torque = standard_of(motion, robot)
+    torque = standard_torque_of(motion, robot)
     model = fit.torque(motion, robot, torque)
     ends = find_explained_band(model, torque - model, 1.0 / motion.dt)
-    fastest = 1.0 / (2.0 * rows.rate / rows.cutoff * motion.dt)
-    cutoffs = tuple(float(min(CUTOFF_RATIO * end, fastest)) for end in ends)
+    max_cutoff = 1.0 / (2.0 * rows.rate / rows.cutoff * motion.dt)
+    cutoffs = tuple(float(min(CUTOFF_RATIO * end, max_cutoff)) for end in ends)
     widest, slowest = max(cutoffs), min(cutoffs)
     return replace(
         rows,

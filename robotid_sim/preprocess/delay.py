@@ -18,7 +18,7 @@ from robotid_sim.measurement.motion import (
     remove_gate,
 )
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.misfit import RowFit, standard_of
+from robotid_sim.preprocess.misfit import RowFit, standard_torque_of
 
 MAX_DELAY = 0.02
 """Maximum delay that is searched, of either sign [s]; the rows exclude longer edges."""
@@ -137,7 +137,7 @@ def estimate_remaining_delay(motion: Motion, robot: Robot) -> Delay:
     Only kinematics and transition velocities of the robot are used.
     """
     fit = RowFit.from_motion(motion, robot)
-    standard = standard_of(motion, robot)
+    standard = standard_torque_of(motion, robot)
     y = fit.rows(standard)
     sigma = fit.noise(y)
     basis = fit.basis(sigma)

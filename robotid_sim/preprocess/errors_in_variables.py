@@ -43,7 +43,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter, remove_gate
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.faults import MAX_GAP_SAMPLES
-from robotid_sim.preprocess.misfit import RowFit, standard_of
+from robotid_sim.preprocess.misfit import RowFit, standard_torque_of
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
 from robotid_sim.preprocess.whitening import Stencil, WhiteningRowFilter, factor_of
@@ -158,7 +158,7 @@ class ErrorsInVariables(RowPreprocessor):
             fit = RowFit.from_motion(motion, robot, fit.parameters)
             model = fit_robot(fit, motion, robot)
             assert motion.row_filter is not None
-            rows = fit.noise(fit.rows(standard_of(motion, robot)))
+            rows = fit.noise(fit.rows(standard_torque_of(motion, robot)))
             noise = replace(
                 noise, torque=np.maximum(noise.torque, equivalent_white_noise(rows, motion))
             )
@@ -180,7 +180,7 @@ def fit_robot(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
 
     The nominal model completes it; it may be physically inconsistent.
     """
-    beta = fit.solution(fit.rows(standard_of(motion, robot)))
+    beta = fit.solution(fit.rows(standard_torque_of(motion, robot)))
     phi = fit.parameters.complete(beta, robot.parameters())
     return robot.with_parameters(phi, formal=True)
 

@@ -117,10 +117,12 @@ class SavitzkyGolay(RowPreprocessor):
             raise LogError(f"the log is too short for a Savitzky-Golay window of {self.window:g} s")
         x = np.arange(-half, half + 1) / half  # a well-conditioned basis
         fit = np.linalg.pinv(np.vander(x, self.order + 1, increasing=True))
-        at, powers = log.torque_time_offset / (half * log.dt), np.arange(self.order + 1)
-        value = at**powers
-        slope = powers * at ** np.maximum(powers - 1, 0) / (half * log.dt)
-        curvature = powers * (powers - 1) * at ** np.maximum(powers - 2, 0) / (half * log.dt) ** 2
+        torque_time, powers = log.torque_time_offset / (half * log.dt), np.arange(self.order + 1)
+        value = torque_time**powers
+        slope = powers * torque_time ** np.maximum(powers - 1, 0) / (half * log.dt)
+        curvature = (
+            powers * (powers - 1) * torque_time ** np.maximum(powers - 2, 0) / (half * log.dt) ** 2
+        )
         taps = [weights @ fit for weights in (value, slope, curvature)]
         # At the ends, which rows exclude, the outermost positions replace missing ones.
         q, dq, ddq = (convolve1d(log.q, tap[::-1], axis=0, mode="nearest") for tap in taps)

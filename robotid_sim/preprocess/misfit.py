@@ -95,7 +95,7 @@ class RowFit:
         return np.asarray((scaled - Q @ (Q.T @ scaled)).reshape(y.shape))
 
 
-def standard_of(motion: Motion, robot: Robot) -> Float2D:
+def standard_torque_of(motion: Motion, robot: Robot) -> Float2D:
     """Subtract the torque of the terms of the robot, shape (N, n)."""
     return standard_torque(robot, motion.q, motion.dq, motion.ddq, motion.tau)
 

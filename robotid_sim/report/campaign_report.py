@@ -42,7 +42,7 @@ def campaign_report(
         facts=(
             ("trials", str(len(rows))),
             ("failed", str(len(rows) - done)),
-            ("designs with rollouts", str(work.bases)),
+            ("designs with rollouts", str(work.designs)),
             ("logs", str(work.logs)),
             ("time of the trials", f"{number(sum(row.seconds for row in rows), 3)} s"),
         ),

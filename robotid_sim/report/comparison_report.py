@@ -218,11 +218,11 @@ SHARED_ERRORS_TEXT = (
 
 def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -> Page:
     """Build the page of a certificate."""
-    first, replay = certificate.crossings[0], None
-    pairs = [pair for pair in certificate.proofs if pair.has_other_engine]
-    error = worst([pair.worst_error for pair in pairs])
-    gap = worst([pair.remaining_gap for pair in pairs])
-    count = len(certificate.crossings)
+    first, replay = certificate.engine_comparisons[0], None
+    pairs = [pair for pair in certificate.validations if pair.has_other_engine]
+    error = reduce_values([pair.worst_error for pair in pairs])
+    gap = reduce_values([pair.remaining_gap for pair in pairs])
+    count = len(certificate.engine_comparisons)
     studies = "The study has" if count == 1 else f"Each of the {count} studies has"
     if first.excitation is not None:  # in one engine, with the magnified difference of the other
         logs = first.excitation.items()
@@ -259,9 +259,9 @@ def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -
 
 def certificate_finding(certificate: Certificate) -> str:
     """Summarize a certificate in one sentence."""
-    pairs = [pair for pair in certificate.proofs if pair.has_other_engine]
-    error = worst([pair.worst_error for pair in pairs])
-    gap = worst([pair.remaining_gap for pair in pairs])
+    pairs = [pair for pair in certificate.validations if pair.has_other_engine]
+    error = reduce_values([pair.worst_error for pair in pairs])
+    gap = reduce_values([pair.remaining_gap for pair in pairs])
     parts = [f"predict its validation torques within {percent(error, 2)}"]
     if gap is not None:
         parts.append(f"close {percent(1.0 - gap)} of its tracking gap")
@@ -279,7 +279,11 @@ def certificate_finding(certificate: Certificate) -> str:
 def cross_validation_table(certificate: Certificate) -> Table:
     """Tabulate errors and gaps by engine of identification and validation, over all seeds."""
     cells = [
-        [p for p in certificate.proofs if (p.identified_in, p.validated_in) == (source, target)]
+        [
+            p
+            for p in certificate.validations
+            if (p.identified_in, p.validated_in) == (source, target)
+        ]
         for source in certificate.engines
         for target in certificate.engines
     ]
@@ -287,18 +291,18 @@ def cross_validation_table(certificate: Certificate) -> Table:
         "identified in": [engine_title(validations[0].identified_in) for validations in cells],
         "validated in": [engine_title(validations[0].validated_in) for validations in cells],
     }
-    several = len(certificate.crossings) > 1
+    several = len(certificate.engine_comparisons) > 1
     errors = [[validation.worst_error for validation in validations] for validations in cells]
     gaps = [[validation.remaining_gap for validation in validations] for validations in cells]
     for name, values in (("model error", errors), ("remaining tracking gap", gaps)):
         if several:
-            columns[f"{name}, median"] = [percent(worst(v, np.median)) for v in values]
-        columns[f"{name}, worst" if several else name] = [percent(worst(v)) for v in values]
+            columns[f"{name}, median"] = [percent(reduce_values(v, np.median)) for v in values]
+        columns[f"{name}, worst" if several else name] = [percent(reduce_values(v)) for v in values]
     title = "Validation motion (model error: worst joint) and laps in the closed loop"
     return Table.from_columns(columns, title, text_columns=2)
 
 
-def worst(
+def reduce_values(
     values: Sequence[float | None], statistic: Callable[[list[float]], Any] = max
 ) -> float | None:
     """Return the largest value or another statistic, None if a value is missing."""
@@ -312,9 +316,9 @@ def _differences(certificate: Certificate) -> tuple[Section, ...]:
     if not pairs:
         return ()
     first, several = pairs[0], len(pairs) > 1
-    text = _statistic(certificate.verdict.checks, pairs)
+    text = _explain_statistic(certificate.verdict.checks, pairs)
     if several:
-        text += f" Figure and table are of seed {certificate.crossings[0].seed}."
+        text += f" Figure and table are of seed {certificate.engine_comparisons[0].seed}."
     return (
         Section(
             title="Difference of the estimates",
@@ -325,7 +329,7 @@ def _differences(certificate: Certificate) -> tuple[Section, ...]:
     )
 
 
-def _statistic(checks: Sequence[CheckResult], pairs: Sequence[Difference]) -> str:
+def _explain_statistic(checks: Sequence[CheckResult], pairs: Sequence[Difference]) -> str:
     """Explain the joint statistic of all parameters."""
     explanation = (
         "The compared estimates are unconstrained: the difference d of two estimates of one robot "
@@ -342,15 +346,15 @@ def _statistic(checks: Sequence[CheckResult], pairs: Sequence[Difference]) -> st
     )
 
 
-def certify_text(done: Certificate) -> Iterator[Text]:
+def certify_text(certificate: Certificate) -> Iterator[Text]:
     """Report the validations, the checks and the verdict."""
-    seeds = [crossing.seed for crossing in done.crossings]
+    seeds = [crossing.seed for crossing in certificate.engine_comparisons]
     seed_text = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-    yield f"{done.robot}: {seed_text}"
+    yield f"{certificate.robot}: {seed_text}"
     yield ""
-    yield cross_validation_table(done)
+    yield cross_validation_table(certificate)
     yield ""
-    yield check_table(done.verdict.checks)
+    yield check_table(certificate.verdict.checks)
     yield ""
-    yield certificate_finding(done)
-    yield f"verdict: {'PASSED' if done.verdict.passed else 'FAILED'}"
+    yield certificate_finding(certificate)
+    yield f"verdict: {'PASSED' if certificate.verdict.passed else 'FAILED'}"

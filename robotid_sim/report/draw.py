@@ -213,9 +213,9 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     assert isinstance(sheet, Figure)
     side = min(*(0.8 * sheet.get_size_inches() - 0.6)) * 72.0  # of the matrix [pt]
     size = round(min(FONT_SIZE - 1.0, 0.85 * side / n), 2)
-    upright = 0 if panel.texts else 90
+    rotation = 0 if panel.texts else 90
     places = np.arange(len(panel.columns)) + 0.5
-    axes.set_xticks(places, panel.columns, rotation=upright, fontsize=size)
+    axes.set_xticks(places, panel.columns, rotation=rotation, fontsize=size)
     axes.set_yticks(np.arange(n) + 0.5, panel.names, fontsize=size)
     axes.invert_yaxis()
     axes.grid(visible=False)

@@ -232,10 +232,10 @@ def _reproduce(command: str, setting: str, versions: Mapping[str, str], citation
     )
 
 
-def reproduce_text(done: Reproductions) -> Iterator[Text]:
+def reproduce_text(reproductions: Reproductions) -> Iterator[Text]:
     """Report the claims of every paper with their verdicts."""
     columns = ("claim", "verdict", "published", "ours", "expected", "met")
-    for reproduction in done.each:
+    for reproduction in reproductions.papers:
         rows = []
         for verdict in HEADINGS:
             for claim in reproduction.claims:
@@ -254,7 +254,7 @@ def reproduce_text(done: Reproductions) -> Iterator[Text]:
         yield ""
 
 
-def reproduce_cases(done: Reproductions) -> list[JunitCase]:
+def reproduce_cases(reproductions: Reproductions) -> list[JunitCase]:
     """List every claim as a check: whether its number is in the expected range."""
     return [
         (
@@ -263,6 +263,6 @@ def reproduce_cases(done: Reproductions) -> list[JunitCase]:
             if claim.outcome in (None, "met")
             else f"{claim.ours} is outside of the expected range",
         )
-        for reproduction in done.each
+        for reproduction in reproductions.papers
         for claim in reproduction.claims
     ]

@@ -25,7 +25,7 @@ from robotid_sim.kinematics.following import (
     make_rest_to_rest_spline,
 )
 from robotid_sim.kinematics.inverse import Demand, PathSolution, find_exceeded_limit
-from robotid_sim.kinematics.workspace import starts, tip_demand
+from robotid_sim.kinematics.workspace import path_starts, tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import JointPath, TimedPath
 from robotid_sim.tasks.placement import (
@@ -348,7 +348,7 @@ def _attempts(
 ) -> Iterator[Attempt]:
     first = waypoints.values[0]
     R = Rotation.from_quat(first[3:]).as_matrix() if waypoints.columns == "pose" else None
-    for pose, q in starts(robot, first[:3], demand, R):
+    for pose, q in path_starts(robot, first[:3], demand, R):
         yield Attempt(_poses(spline, None if R is not None else pose[:3, :3]), q)
 
 

@@ -25,9 +25,9 @@ from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.kinematics.inverse import POSE_DEMAND, Demand, PathSolution
 from robotid_sim.kinematics.workspace import (
     motion_axes,
+    path_starts,
     reach,
     sort_by_condition,
-    starts,
     tip_demand,
 )
 from robotid_sim.model.robot import Robot
@@ -272,7 +272,7 @@ def _try_center(
     sizes: list[float],
 ) -> Iterator[Attempt]:
     planes = _planes(robot, shape, demand, plane)
-    for middle, q in starts(robot, center, demand):
+    for middle, q in path_starts(robot, center, demand):
         for size in sizes:
             for axes in planes:
                 yield _attempt(shape, middle, axes, size, q)

@@ -102,14 +102,16 @@ class ComparedEstimate:
         return self.estimate.cov
 
     @property
-    def freedom(self) -> Float1D:
+    def known_or_assumed_dof(self) -> Float1D:
         """Degrees of freedom of every variance, known or assumed, shape (b,)."""
         return np.full(len(self.cov), ASSUMED_DEGREES_OF_FREEDOM) if self.dof is None else self.dof
 
     @property
     def half_width(self) -> Float1D:
         """Half of the interval of every parameter, at `CONFIDENCE_LEVEL`, shape (b,)."""
-        return np.asarray(self.estimate.std * stdtrit(self.freedom, 0.5 + 0.5 * CONFIDENCE_LEVEL))
+        return np.asarray(
+            self.estimate.std * stdtrit(self.known_or_assumed_dof, 0.5 + 0.5 * CONFIDENCE_LEVEL)
+        )
 
 
 @public_value
@@ -134,7 +136,7 @@ class Difference:
     """Number of directions: parameters without those in which the covariance is singular."""
     f_dof: float | None
     """Second degrees of freedom of its F distribution; None if there are too few for a test."""
-    independent: float
+    effective_count: float
     """Effective number of independent parameters, b^2 over the sum of all squared correlations;
     between 1 and b."""
     differs: Bool1D
@@ -322,7 +324,10 @@ def _difference(first: ComparedEstimate, second: ComparedEstimate) -> Difference
     std = np.sqrt(np.diag(cov))
     values = second.estimate.beta - first.estimate.beta
     variances = np.diag(first.cov), np.diag(second.cov)
-    spread = variances[0] ** 2 / first.freedom + variances[1] ** 2 / second.freedom  # Welch [2]
+    spread = (
+        variances[0] ** 2 / first.known_or_assumed_dof
+        + variances[1] ** 2 / second.known_or_assumed_dof
+    )  # Welch [2]
     # Maps to independent variables of unit variance, shape (rank, b).
     sizes, directions = np.linalg.eigh(cov / np.outer(std, std))
     counted = sizes > MIN_VARIANCE_RATIO * sizes[-1]
@@ -340,7 +345,7 @@ def _difference(first: ComparedEstimate, second: ComparedEstimate) -> Difference
         chi_squared=float(((whitener @ values) ** 2).sum()),
         rank=rank,
         f_dof=_f_dof((first, second), whitener),
-        independent=float(len(std) ** 2 / ((cov / np.outer(std, std)) ** 2).sum()),
+        effective_count=float(len(std) ** 2 / ((cov / np.outer(std, std)) ** 2).sum()),
         differs=np.zeros(len(std), dtype=bool),
         differs_jointly=False,
     )

@@ -178,7 +178,7 @@ def share_limit(pairs: Sequence[Difference], false_alarm: float) -> float:
     stated. The share `false_alarm` of sound sets of pairs may be below.
     """
     counts = np.array([len(pair.names) for pair in pairs], dtype=float)
-    independent = np.array([pair.independent for pair in pairs])
+    independent = np.array([pair.effective_count for pair in pairs])
     share = 2.0 * float(ndtr(ndtri(0.5 + 0.5 * CONFIDENCE_LEVEL) / np.sqrt(MAX_NEES_RATIO))) - 1.0
     weights = counts / counts.sum()
     std = np.sqrt(share * (1.0 - share) * float((weights**2 / independent).sum()))

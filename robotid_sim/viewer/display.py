@@ -19,14 +19,14 @@ code 0.
 DISPLAY_TIMEOUT = 30.0  # [s]
 
 
-def has_name() -> bool:
+def has_display_name() -> bool:
     """Tell whether a display has a name, which only Linux needs."""
     return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
 
 
 def is_display_available(timeout: float = DISPLAY_TIMEOUT) -> bool:
     """Tell whether a child process could open PyBullet's window."""
-    return has_name() and DISPLAY_TOKEN in child_output(try_display, timeout)
+    return has_display_name() and DISPLAY_TOKEN in child_output(try_display, timeout)
 
 
 def child_output(function: Callable[[], None], timeout: float) -> str:
@@ -70,10 +70,10 @@ def require_display() -> None:
     """
     require_window()
     if not is_display_available():
-        raise OptionError(no_display())
+        raise OptionError(no_display_message())
 
 
-def no_display() -> str:
+def no_display_message() -> str:
     """Compose the message for a missing display."""
     name = os.environ.get("DISPLAY")
     state = f"DISPLAY is '{name}'" if name else "DISPLAY is not set"

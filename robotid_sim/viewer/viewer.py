@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from robotid_sim.errors import OptionError, RobotIdError
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.animation import Animation, require_showable
-from robotid_sim.viewer.display import has_name, no_display, require_window
+from robotid_sim.viewer.display import has_display_name, no_display_message, require_window
 from robotid_sim.viewer.view_settings import ViewSettings
 
 OPENING_TIMEOUT = 120.0
@@ -39,8 +39,8 @@ def show(
     if not speed > 0.0:
         raise OptionError(f"speed {speed:g} is not positive")
     require_window()
-    if not has_name():
-        raise OptionError(no_display())
+    if not has_display_name():
+        raise OptionError(no_display_message())
     settings = settings or ViewSettings(width=1280, height=800)
     # Imported here, because only a window needs it.
     from robotid_sim.viewer.window import FAILED, OPENED, WindowInput
@@ -62,7 +62,7 @@ def show(
     if "Traceback" in text:
         raise RobotIdError(f"the viewer failed: {text.splitlines()[-1]}")
     if OPENED not in reports:
-        raise OptionError(no_display())
+        raise OptionError(no_display_message())
 
 
 def _reports(child: "subprocess.Popen[bytes]") -> list[str]:

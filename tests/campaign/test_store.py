@@ -138,10 +138,12 @@ def test_ranges_have_equal_steps_or_ratios() -> None:
 
 def test_trials_share_what_their_levels_leave_alone() -> None:
     trials = trials_of(short_plan())
-    assert SharedWork.from_trials(trials) == SharedWork(trials=8, bases=1, logs=4, fits=4)
+    assert SharedWork.from_trials(trials) == SharedWork(
+        trials=8, designs=1, logs=4, preprocessed_logs=4
+    )
     assert [len(group) for group in groups_of(trials)] == [2, 2, 2, 2]
     moved = trials_of(short_plan(factors={"design.periods": [2, 3]}))
-    assert SharedWork.from_trials(moved).bases == 2
+    assert SharedWork.from_trials(moved).designs == 2
 
 
 def test_a_level_of_several_keys_sets_them_all() -> None:

@@ -163,9 +163,9 @@ def test_linear_friction_takes_what_the_way_takes_and_never_turns_a_joint(z):
 
 
 def test_the_share_of_a_step_goes_from_half_to_one():
-    assert kernels.least_share(0.0) == kernels.least_share(2.0) == 0.5
+    assert kernels.friction_step_share(0.0) == kernels.friction_step_share(2.0) == 0.5
     z = np.geomspace(2.0, 1e8, 2000)
-    shares = np.array([kernels.least_share(value) for value in z.tolist()])
+    shares = np.array([kernels.friction_step_share(value) for value in z.tolist()])
     assert (np.diff(shares) > 0.0).all()
     assert shares[-1] == pytest.approx(1.0, abs=1e-7)
     np.testing.assert_allclose((1.0 - shares) * z, 1.0, rtol=1e-6)  # the end is at rest

@@ -55,7 +55,9 @@ def still(robot, seconds):
 def run(robot, drive, trajectory=None, controller=None, scenario=None, **options):
     with Plant(robot, drive=drive, **options) as plant:
         law = controller or ComputedTorque(robot)
-        return plant.note(rollout(plant, law, trajectory or sway(robot), scenario=scenario))
+        return plant.add_provenance(
+            rollout(plant, law, trajectory or sway(robot), scenario=scenario)
+        )
 
 
 def stiffness_of(frequency):
@@ -150,7 +152,7 @@ def test_links_hang_behind_their_rotors(play):
         for _ in range(100):
             plant.step(hold)
         assert abs(plant.q[0] - robot.home[0]) < 1e-12
-        log = plant.note(rollout(plant, Hold(hold), still(robot, 0.1)))
+        log = plant.add_provenance(rollout(plant, Hold(hold), still(robot, 0.1)))
     away = log.truth.q - log.truth.link_q
     assert np.abs(away - (hold / K + 0.5 * play * np.sign(hold))).max() < 1e-12
 
@@ -182,7 +184,9 @@ def test_within_its_play_a_rotor_moves_alone():
 def test_drives_give_the_same_bits_in_every_run(irb140, drive):
     law = ComputedTorque(irb140)
     with Plant(irb140, drive=drive) as plant:
-        first, second = (plant.note(rollout(plant, law, sway(irb140, 0.3))) for _ in range(2))
+        first, second = (
+            plant.add_provenance(rollout(plant, law, sway(irb140, 0.3))) for _ in range(2)
+        )
     third = run(irb140, drive, sway(irb140, 0.3))
     for log in (second, third):
         assert log.q.tobytes() == first.q.tobytes()

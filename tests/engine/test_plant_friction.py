@@ -55,7 +55,9 @@ def sway(robot):
 def run(robot, law, trajectory=None, scenario=None):
     with Plant(robot, friction=law) as plant:
         motion = trajectory or sway(robot)
-        return plant.note(rollout(plant, ComputedTorque(robot), motion, scenario=scenario))
+        return plant.add_provenance(
+            rollout(plant, ComputedTorque(robot), motion, scenario=scenario)
+        )
 
 
 def rotor_inertia(robot):
@@ -126,7 +128,7 @@ def test_without_a_law_nothing_is_noted_and_the_robots_own_law_gives_the_same_bi
 def test_laws_give_the_same_bits_in_every_run(arm, law):
     with Plant(arm, friction=law) as plant:
         first, second = (
-            plant.note(rollout(plant, ComputedTorque(arm), sway(arm))) for _ in range(2)
+            plant.add_provenance(rollout(plant, ComputedTorque(arm), sway(arm))) for _ in range(2)
         )
     third = run(arm, law)
     for log in (second, third):

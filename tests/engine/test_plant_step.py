@@ -7,7 +7,7 @@ from engine_oracle import engine_torque
 from robots import TIPS, TWENTY, urdf_path
 
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
-from robotid_sim.dynamics.kernels import least_share
+from robotid_sim.dynamics.kernels import friction_step_share
 from robotid_sim.engine.plant import Plant
 from robotid_sim.model.robot import Robot
 
@@ -101,7 +101,7 @@ def test_forces_act_at_the_velocity_in_the_middle_of_the_step_or_later(driven) -
             mobility = np.diagonal(np.linalg.inv(mass_matrix(driven, q)))
             laws = [joint.friction for joint in driven.joints]
             slope = np.array([law.Fv + law.Fc / law.eps for law in laws])
-            latest = [least_share(z) for z in (slope * mobility * DT / 4).tolist()]
+            latest = [friction_step_share(z) for z in (slope * mobility * DT / 4).tolist()]
             share = (step.dq - dq) / (DT / 4 * step.ddq)
             change = np.abs(step.dq - dq)
             moved = change > 0.1 * change.max()

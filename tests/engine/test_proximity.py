@@ -9,7 +9,7 @@ from robots import DATA, urdf_path
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine.convex_bodies import MESH_MARGIN, boxes_apart
+from robotid_sim.engine.convex_bodies import MESH_MARGIN, bound_box_distance
 from robotid_sim.engine.proximity import DISTANCE_CUTOFF, Proximity, base_bottom, is_bodiless
 from robotid_sim.errors import FileFormatError
 from robotid_sim.kinematics.forward import tip_pose
@@ -145,7 +145,7 @@ def test_boxes_are_never_said_to_be_farther_apart_than_they_are():
     turns = Rotation.random(2000, rng=rng).as_matrix().reshape(2, 1000, 3, 3)
     halves = rng.uniform(0.01, 0.5, (2, 1000, 3))
     apart = rng.uniform(-1.5, 1.5, (1000, 3))
-    bound = boxes_apart(*turns, apart, *halves)
+    bound = bound_box_distance(*turns, apart, *halves)
     # The closest points of both boxes by projected gradients, which end above their distance.
     points = np.zeros((2, 1000, 3))
     for _ in range(300):

@@ -9,7 +9,7 @@ from scipy.optimize import differential_evolution
 from standard_functions import FUNCTIONS, StandardFunction, ellipsoid, rosenbrock, schwefel
 
 from robotid_sim.errors import OptionError, ShapeError, UnknownNameError
-from robotid_sim.optim.bounds import Box, keep_inside, put_inside
+from robotid_sim.optim.bounds import Box, repair_motion, repair_points
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.optimizer import OPTIMIZERS, Optimizer
 
@@ -434,8 +434,8 @@ MOVING = np.full((4, 2), 0.1)
 
 def repaired(bounds):
     X, V = OUTSIDE.copy(), MOVING.copy()
-    keep_inside(X, V, BOX, bounds)
-    np.testing.assert_array_equal(put_inside(OUTSIDE.copy(), BOX, bounds), X)
+    repair_motion(X, V, BOX, bounds)
+    np.testing.assert_array_equal(repair_points(OUTSIDE.copy(), BOX, bounds), X)
     return X, V
 
 
@@ -469,7 +469,7 @@ def test_points_of_any_size_end_inside(bounds):
     rng = np.random.default_rng(0)
     box = Box(np.array([1e5, -1e-7]), np.array([1e5 + 0.3, 1e-7]))
     X = rng.standard_normal((500, 2)) * 10.0 ** rng.uniform(-9.0, 60.0, (500, 2))
-    keep_inside(X, np.zeros_like(X), box, bounds)
+    repair_motion(X, np.zeros_like(X), box, bounds)
     assert (X >= box.lower).all()
     assert (X <= box.upper).all()
 

@@ -19,7 +19,7 @@ from robotid_sim.papers.rocr6.model import (
     stack_regressor,
     trajectory_of,
 )
-from robotid_sim.papers.rocr6.paper import SIX, THREE, add_computed
+from robotid_sim.papers.rocr6.paper import EXPERIMENT_STUDY, SEARCH_STUDY, add_computed
 from robotid_sim.papers.trial_table import TrialTable
 
 NAME, METHOD = "rocr6-wlsrwpso", "WLS-RWPSO"
@@ -124,7 +124,7 @@ def replaced(
     table: TrialTable, three: Callable[..., Any], six: Callable[..., Any], tracking: Any
 ) -> TrialTable:
     """Return the table with other rows in place of the method's."""
-    changes = {(THREE, METHOD): three, (SIX, METHOD): six, WEIGHTED: three}
+    changes = {(SEARCH_STUDY, METHOD): three, (EXPERIMENT_STUDY, METHOD): six, WEIGHTED: three}
     rows = {
         (study, "", method): [change(run, k) for k, run in enumerate(table.runs(study, method))]
         for (study, method), change in changes.items()
@@ -145,13 +145,13 @@ def random_search(lab: Laboratory) -> TrialTable:
         )
 
     def six(run: Mapping[str, Any], k: int) -> dict[str, Any]:
-        return lab.six_joints(around(SIX, 1, k)[0], run)
+        return lab.six_joints(around(EXPERIMENT_STUDY, 1, k)[0], run)
 
-    guess = six(table.runs(SIX, METHOD)[0], 0)["parameters"].tolist()
+    guess = six(table.runs(EXPERIMENT_STUDY, METHOD)[0], 0)["parameters"].tolist()
     tracked = cell.track({METHOD: guess}, lab.verification, 0, 0)["methods"]
     return replaced(
         table,
-        lambda run, k: lab.three_joints(around(THREE, GUESSES, k), run, k),
+        lambda run, k: lab.three_joints(around(SEARCH_STUDY, GUESSES, k), run, k),
         six,
         [tracked[METHOD]],
     )
@@ -160,8 +160,8 @@ def random_search(lab: Laboratory) -> TrialTable:
 def pso_with_large_weight(lab: Laboratory) -> TrialTable:
     table = lab.table
     rows = {
-        (THREE, "", METHOD): table.runs(THREE, "WLS-PSO"),
-        (SIX, "", METHOD): table.runs(SIX, "WLS-PSO"),
+        (SEARCH_STUDY, "", METHOD): table.runs(SEARCH_STUDY, "WLS-PSO"),
+        (EXPERIMENT_STUDY, "", METHOD): table.runs(EXPERIMENT_STUDY, "WLS-PSO"),
         ("weighted", "", WEIGHTED[1]): table.runs("weighted", "WLS-PSO, weighted"),
         ("tracking", "", METHOD): table.runs("tracking", "WLS-PSO"),
     }

@@ -87,7 +87,7 @@ def test_quick_reproduction_keeps_the_exact_facts_by_command_and_python(folder, 
     (printed,) = json.loads(capsys.readouterr().out)["papers"]
     done = reproduce(NAME, folder, quick=True, runs=4)  # of the trials of the command
     assert printed == json.loads(json.dumps(done.content()))["papers"][0]
-    (found,) = done.each
+    (found,) = done.papers
     claims = {claim.name: claim for claim in found.claims}
     assert found.passed
     assert claims["lambda"].is_within is True

@@ -40,14 +40,14 @@ def checks(crossings):
 
 
 def test_every_model_is_proved_in_every_engine(done) -> None:
-    for crossing in done.crossings:
+    for crossing in done.engine_comparisons:
         assert [(p.identified_in, p.validated_in) for p in crossing.validations] == PAIRS
     assert done.engines == tuple(ENGINES)
 
 
 def test_either_model_is_right_in_the_other_engine(done) -> None:
     assert done.verdict.passed, done.verdict
-    for proof in done.proofs:
+    for proof in done.validations:
         assert proof.worst_error < 6e-4
         assert abs(proof.remaining_gap) < 0.02
 
@@ -61,7 +61,7 @@ def test_the_engines_are_told_apart_by_their_noise_alone(done) -> None:
 
 def test_a_seed_does_not_depend_on_those_beside_it(done) -> None:
     alone = certificate(setup_of, SEEDS[1:])
-    assert alone.proofs[1].content() == done.crossings[1].validations[1].content()
+    assert alone.validations[1].content() == done.engine_comparisons[1].validations[1].content()
     assert (alone.differences[0].values == done.differences[1].values).all()
 
 
@@ -86,20 +86,20 @@ def with_difference(crossing, factor):
 
 
 def test_estimates_that_differ_by_more_than_their_covariances_fail(done) -> None:
-    judged = checks([with_difference(c, 3.0) for c in done.crossings])
+    judged = checks([with_difference(c, 3.0) for c in done.engine_comparisons])
     assert not judged["estimates_agree_jointly"].passed
     assert not judged["differences_within_intervals"].passed
     assert judged["differences_within_intervals"].value == 0.0
 
 
 def test_covariances_that_are_far_too_large_fail(done) -> None:
-    judged = checks([with_difference(c, 0.05) for c in done.crossings])
+    judged = checks([with_difference(c, 0.05) for c in done.engine_comparisons])
     assert not judged["estimates_agree_jointly"].passed
     assert judged["differences_within_intervals"].passed
 
 
 def test_more_seeds_have_narrower_limits(done) -> None:
-    few, many = (checks(done.crossings * n) for n in (1, 20))
+    few, many = (checks(done.engine_comparisons * n) for n in (1, 20))
     assert many["estimates_agree_jointly"].limit < few["estimates_agree_jointly"].limit
     for name in ("estimates_agree_jointly", "differences_within_intervals"):
         assert many[name].lower > few[name].lower
@@ -112,7 +112,7 @@ def with_proof(crossing, k, **changes):
 
 @pytest.mark.parametrize(("k", "passed"), [(0, True), (1, False), (2, False), (3, True)])
 def test_only_proofs_in_the_other_engine_decide(done, k, passed) -> None:
-    first, second = done.crossings
+    first, second = done.engine_comparisons
     worse = with_proof(second, k, model_error=np.array([0.0, 0.1]), remaining_gap=0.5)
     judged = checks([first, worse])
     for name in ("model_predicts_other_engine", "tracking_gap_closed_in_other_engine"):
@@ -123,7 +123,7 @@ def test_only_proofs_in_the_other_engine_decide(done, k, passed) -> None:
 
 
 def test_a_failed_fit_or_loop_fails(done) -> None:
-    first = done.crossings[0]
+    first = done.engine_comparisons[0]
     judged = checks([replace(first, difference=None, failed_loops=1)])
     assert not judged["differences_within_intervals"].passed
     assert not judged["all_closed_loops_completed"].passed
@@ -135,14 +135,14 @@ def test_a_failed_fit_or_loop_fails(done) -> None:
 
 def test_without_enough_residuals_the_whole_is_not_tested(done) -> None:
     pair = replace(done.differences[0], f_dof=None)
-    judged = checks([replace(done.crossings[0], difference=pair)])
+    judged = checks([replace(done.engine_comparisons[0], difference=pair)])
     assert "estimates_agree_jointly" not in judged
     assert judged["differences_within_intervals"].passed
 
 
 def test_a_study_without_loops_has_no_gap() -> None:
     one = certificate(lambda seed: setup_of(seed, control={"enabled": False}), [0])
-    assert all(proof.remaining_gap is None for proof in one.proofs)
+    assert all(proof.remaining_gap is None for proof in one.validations)
     assert "tracking_gap_closed_in_other_engine" not in {check.name for check in one.verdict.checks}
 
 
@@ -165,11 +165,11 @@ def test_the_page_has_all_pairs_and_the_differences_of_every_parameter(done) -> 
     assert [motion.animation.name, other.name] == words
     assert 0.0 < np.abs(other.difference).max() < 1e-3
     assert motion.magnification > 1.0
-    assert [crossing.excitation is None for crossing in done.crossings] == [False, True]
+    assert [crossing.excitation is None for crossing in done.engine_comparisons] == [False, True]
 
 
 def test_the_share_of_the_limits_is_that_of_the_study(done) -> None:
     limits = StudyConfig().quick().validation
-    judged = checks(done.crossings)
+    judged = checks(done.engine_comparisons)
     assert judged["model_predicts_other_engine"].limit == limits.model_error
     assert judged["tracking_gap_closed_in_other_engine"].limit == limits.gap

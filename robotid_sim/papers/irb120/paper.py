@@ -66,7 +66,9 @@ class MutatingSwarmPaper(TrialPaper):
             spent = {name: sum(run[name] for run in group) for name in ("seconds", "evaluations")}
             rows.append({"condition": min(run["condition"] for run in group), **spent})
         table = table | TrialTable({("table 3", "", "gradient, best of 3 starts"): rows})
-        single = lab.cell(("single", "", ""), trials.random_motions, count=effort["engine_runs"])
+        single = lab.plan_trial(
+            ("single", "", ""), trials.random_motions, count=effort["engine_runs"]
+        )
         table = table | lab.tabulate("single motions", [single])
         table = table | lab.tabulate("engine", _plan_driven_trials(lab, effort, table))
         return table | compute_rows(table, lab.seed, effort)
@@ -82,7 +84,7 @@ def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> list[Planned
     paper = {"method": "MuPSO", "reading": model.MAIN_READING_NAME, "handling": "scaling", **size}
 
     def swarms(study: str, row: str, runs: int, **settings: Any) -> None:
-        cells.extend(lab.cells((study, "", row), trials.swarm, runs, **paper | settings))
+        cells.extend(lab.plan_trials((study, "", row), trials.swarm, runs, **paper | settings))
 
     for particles in reversed(model.SWARM_SIZES):
         settings = {"population": particles, "iterations": effort["study_iterations"]}
@@ -94,8 +96,8 @@ def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> list[Planned
         for reading in readings:
             swarms(study, reading, side, reading=reading)
     descent = {"draws": effort["draws"], "iterations": effort["descent_iterations"]}
-    cells += lab.cells(("table 3", "", "random search"), trials.random_search, side, **size)
-    cells += lab.cells(("table 3", "", "gradient"), trials.gradient, runs, **descent)
+    cells += lab.plan_trials(("table 3", "", "random search"), trials.random_search, side, **size)
+    cells += lab.plan_trials(("table 3", "", "gradient"), trials.gradient, runs, **descent)
     return cells
 
 
@@ -104,7 +106,7 @@ def _plan_driven_trials(
 ) -> Iterator[PlannedTrial]:
     """Drive motions of several searches in the engine, and time swarms of two sizes."""
     sizes = {"rounds": TIMING_ROUNDS, "iterations": effort["timed_iterations"]}
-    yield lab.cell(("timed", "", ""), trials.swarm_times, **sizes)
+    yield lab.plan_trial(("timed", "", ""), trials.swarm_times, **sizes)
     motions = {
         name: [run["x"] for run in table.runs("table 3", name)] for name in model.SEARCH_NAMES
     }
@@ -113,7 +115,7 @@ def _plan_driven_trials(
         drivable = filter(trials.is_drivable, motions[label])
         for run, x in enumerate(islice(drivable, effort["engine_runs"])):
             options = {"kind": kind, "run": run, "x": x, "logs": effort["logs"]}
-            yield lab.cell(("engine", "", label), trials.identification, **options)
+            yield lab.plan_trial(("engine", "", label), trials.identification, **options)
 
 
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:

@@ -307,7 +307,9 @@ class QuantumSwarms(TrialPaper):
         # The longest first, so that no process is left alone with one at the end.
         cells = [*_networks(lab, effort["network"]), *_loops(lab, effort), *_searches(lab, effort)]
         poses = SETTINGS["poses"]
-        cells.append(lab.cell(("kinematics", "", ""), kinematics.compare_with_urdf, poses=poses))
+        cells.append(
+            lab.plan_trial(("kinematics", "", ""), kinematics.compare_with_urdf, poses=poses)
+        )
         return add_computed(lab.tabulate("irb140", cells))
 
 
@@ -321,7 +323,7 @@ def _networks(lab: ReproductionSetup, runs: int) -> Iterator[PlannedTrial]:
             "iterations": lab.choose(*network["iterations"]),
         }
         key = ("network", network["region"], network["label"])
-        yield from lab.cells(key, kinematics.train, count, **options)
+        yield from lab.plan_trials(key, kinematics.train, count, **options)
 
 
 def _loops(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
@@ -333,12 +335,12 @@ def _loops(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[Planne
         runs = effort[study] if scenario == "disturbed" else 1
         options = {"scenario": scenario, "lap": lab.choose(*SETTINGS["lap"][study])}
         key = (study, scenario, "")
-        yield from lab.cells(key, control.track, runs, arms=study == "arms", **options)
+        yield from lab.plan_trials(key, control.track, runs, arms=study == "arms", **options)
     train, most = inverse_network.train_inverse, lab.choose(*SETTINGS["inverse_iterations"])
     for name in inverse_network.TREATMENTS:
         options = {"treatment": name, "iterations": most}
-        yield from lab.cells(("inverse", "", name), train, effort["inverse"], **options)
-    yield from lab.cells(("torque", "", ""), control.identify_from_torque, effort["torque"])
+        yield from lab.plan_trials(("inverse", "", name), train, effort["inverse"], **options)
+    yield from lab.plan_trials(("torque", "", ""), control.identify_from_torque, effort["torque"])
 
 
 def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
@@ -355,12 +357,12 @@ def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[Pla
                 ("search", f"{scaling}, {width:g}", method),
                 more * effort["search"],
             )
-            yield lab.cell(key, swarms.search, method=method, **options)
+            yield lab.plan_trial(key, swarms.search, method=method, **options)
     same: dict[str, Any] = {"scaling": "relative", "half_width": BOX, "runs": effort["search"]}
     for method, clamp in CLAMPS:
         key = ("clamp", f"{clamp:.4f}", method)
-        yield lab.cell(key, swarms.search, method=method, clamp=clamp, **same)
+        yield lab.plan_trial(key, swarms.search, method=method, clamp=clamp, **same)
     function = swarms.search_by_performance
     for objective, swarm in product(swarms.OBJECTIVES, SWARM_NAMES):
         key, chosen = ("performance", swarm, objective), {"swarm": swarm, "objective": objective}
-        yield from lab.cells(key, function, effort["performance"], **chosen)
+        yield from lab.plan_trials(key, function, effort["performance"], **chosen)

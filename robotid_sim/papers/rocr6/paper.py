@@ -22,7 +22,7 @@ ITERATIONS = (200, 30)
 """Iterations of the design for six joints, full and quick."""
 CONTROLLED_METHODS = ("LS-PSO", "WLS-PSO", "WLS-RWPSO", "WLS")
 """Estimates that are used in the controller."""
-THREE, SIX = "joints 1-3", "six joints"
+SEARCH_STUDY, EXPERIMENT_STUDY = "joints 1-3", "six joints"
 """Studies: searches with Table 2 as the truth, and the experiment in the engine."""
 DRAW_COUNT = 100_000
 """Number of samples of the inertia weight of eq. (15)."""
@@ -39,7 +39,9 @@ class Rocr6WlsRwpso(TrialPaper):
         designs = lab.tabulate(
             "design",
             [
-                lab.cell(("design", str(joints), ""), model.design, joints=joints, iterations=count)
+                lab.plan_trial(
+                    ("design", str(joints), ""), model.design, joints=joints, iterations=count
+                )
                 for joints, count in ((3, 0), (6, lab.choose(*ITERATIONS)))
             ],
         )
@@ -52,13 +54,16 @@ class Rocr6WlsRwpso(TrialPaper):
         def cells(
             name: str, function: TrialFunction, path: str, **options: Any
         ) -> list[PlannedTrial]:
-            return lab.cells((name, "", ""), function, runs[name], **paths[path], **options)
+            return lab.plan_trials((name, "", ""), function, runs[name], **paths[path], **options)
 
-        searched = [*cells("cell", cell.experiment, "6"), *cells(THREE, model.search_run, "3")]
+        searched = [
+            *cells("cell", cell.experiment, "6"),
+            *cells(SEARCH_STUDY, model.search_run, "3"),
+        ]
         table = designs | lab.tabulate("search and experiment", searched)
         # These functions perform all runs.
         comparisons = [
-            lab.cell((name, "", ""), function, runs=runs[name], **paths[path])
+            lab.plan_trial((name, "", ""), function, runs=runs[name], **paths[path])
             for name, function, path in (
                 ("draws", model.readings, "3"),
                 ("filter", cell.estimate_by_filter, "6"),
@@ -70,10 +75,12 @@ class Rocr6WlsRwpso(TrialPaper):
         # The first has the true and the nominal model, the others the models of one run each.
         models: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
         for k in range(min(runs["control"], runs["cell"])):
-            models.append({m: table.runs(SIX, m)[k]["parameters"] for m in CONTROLLED_METHODS})
+            models.append(
+                {m: table.runs(EXPERIMENT_STUDY, m)[k]["parameters"] for m in CONTROLLED_METHODS}
+            )
         path = {"verification": paths["6"]["verification"]}
         tracked = [
-            lab.cell(("tracking", "", ""), cell.track, run=k, estimates=estimates, **path)
+            lab.plan_trial(("tracking", "", ""), cell.track, run=k, estimates=estimates, **path)
             for k, estimates in enumerate(models)
         ]
         return add_computed(table | lab.tabulate("track with the models", tracked))
@@ -110,9 +117,9 @@ def add_computed(table: TrialTable) -> TrialTable:
     }
     shared = [
         {**run, "share": 100.0 * float(np.divide(run["measured_rms"], unseen["torque"]).mean())}
-        for run in table.runs(SIX, "WLS-RWPSO")
+        for run in table.runs(EXPERIMENT_STUDY, "WLS-RWPSO")
     ]
-    rows[SIX, "", "WLS-RWPSO"] = {"runs": shared}
+    rows[EXPERIMENT_STUDY, "", "WLS-RWPSO"] = {"runs": shared}
     printed = {m: {"measured_rms": values} for m, values in model.TABLE_3.items()}
     gains = {m: {"gain": values} for m, values in model.PRINTED_GAINS.items()}
     return (
@@ -164,7 +171,9 @@ def second_moment_determinant() -> float:
 def _best_start(table: TrialTable, criterion: str) -> str:
     """Name the swarm with the largest gain over least squares from which it starts."""
     gains = {
-        swarm: table.values(THREE, f"WLS-{swarm} that knows WLS{criterion}", "gain_over_start")
+        swarm: table.values(
+            SEARCH_STUDY, f"WLS-{swarm} that knows WLS{criterion}", "gain_over_start"
+        )
         for swarm in ("PSO", "RWPSO")
     }
     return max(gains, key=lambda swarm: float(gains[swarm].max()))
@@ -202,7 +211,9 @@ def _gains(table: TrialTable) -> ResultRow:
     """Divide the gains in RMS by joint by those of Table 3, and count the significant ones."""
     values: dict[str, Any] = {}
     for method, printed in model.PRINTED_GAINS.items():
-        ours, theirs = (table.values(SIX, m, "measured_rms") for m in ("WLS-RWPSO", method))
+        ours, theirs = (
+            table.values(EXPERIMENT_STUDY, m, "measured_rms") for m in ("WLS-RWPSO", method)
+        )
         gains = 100.0 * (1.0 - ours / theirs)
         ends = [interval_of_mean(of_joint) for of_joint in gains.T]
         positive = sum(end is not None and end[0] > 0.0 for end in ends)

@@ -49,15 +49,17 @@ class AnnealedBeetlePaper(TrialPaper):
         generations, runs, cells = effort["generations"], effort["genetic_runs"], []
         draws = {"few": effort["draws"], "many": runs * POPULATION_SIZE * generations}
         for name, count in draws.items():
-            cells.append(lab.cell(("excitation", "", name), engine.random_excitation, draws=count))
+            cells.append(
+                lab.plan_trial(("excitation", "", name), engine.random_excitation, draws=count)
+            )
         size = {"population": POPULATION_SIZE, "generations": generations}
         for columns in model.CRITERIA_OF_PAPER:
             key, genetic = ("excitation", "", columns), engine.genetic_excitation
-            cells += lab.cells(key, genetic, runs, columns=columns, **size)
+            cells += lab.plan_trials(key, genetic, runs, columns=columns, **size)
         size["generations"] = effort["penalty_generations"]
         for width in BOX_WIDTHS:
             key = ("penalty", "", f"± {width:g}")
-            cells += lab.cells(key, engine.search_penalized_excitation, width=width, **size)
+            cells += lab.plan_trials(key, engine.search_penalized_excitation, width=width, **size)
         table = lab.tabulate("excitation", cells)
         best = table.best("excitation", "unit", "unit")
         searched = lab.tabulate("identification", _searches(lab, best["x"]))
@@ -77,13 +79,13 @@ def _searches(lab: ReproductionSetup, x: list[float]) -> list[PlannedTrial]:
     parts = 2 if lab.quick else min(runs, effort["ablation_runs"][0])
     batches = lab.choose(*effort["batches"])
     cells = [
-        lab.cell(("engine", "", ""), engine.identification, runs=runs, x=x),
-        *lab.cells(("compensation", "", ""), engine.compensation, batches, count=count, x=x),
+        lab.plan_trial(("engine", "", ""), engine.identification, runs=runs, x=x),
+        *lab.plan_trials(("compensation", "", ""), engine.compensation, batches, count=count, x=x),
     ]
 
     def search(study: str, case: str, row: str, runs: int, method: str, variant: str) -> None:
         options = {"method": method, "variant": variant, "x": x}
-        cells.extend(lab.cells((study, case, row), engine.search, runs, **options))
+        cells.extend(lab.plan_trials((study, case, row), engine.search, runs, **options))
 
     for v, m in product(engine.VARIANTS, engine.METHODS):
         search("search", v, m, runs, m, v)

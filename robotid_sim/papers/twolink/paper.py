@@ -72,7 +72,7 @@ class TwoLinkElpidso(TrialPaper):
         """Run the unfinished trials; see `Paper`."""
         rates = (*model.FITTED, *model.VALIDATED)
         planned = [
-            lab.cell(("engine", f"{rho:g}", ""), trials.engine_run, rho=rho) for rho in rates
+            lab.plan_trial(("engine", f"{rho:g}", ""), trials.engine_run, rho=rho) for rho in rates
         ]
         engine = lab.tabulate("drive in the engine", planned)
         table = engine | lab.tabulate("search", _searches(lab))
@@ -81,13 +81,15 @@ class TwoLinkElpidso(TrialPaper):
         for average, rate in product(AVERAGE_FUNCTIONS, model.VALIDATED):
             key = ("checked", f"{rate:g}", average)
             means = {m: final(table, "noisy", m, average).tolist() for m in NOISE_METHODS}
-            cells.append(lab.cell(key, trials.check_in_engine, rho=rate, estimates=means))
+            cells.append(lab.plan_trial(key, trials.check_in_engine, rho=rate, estimates=means))
         for rate in model.FITTED:
             key = ("costs", f"{rate:g}", "searches")
             parameters = [
                 row["parameters"] for m in SEARCH_NAMES for row in table.runs("noisy", m, key[1])
             ]
-            cells.append(lab.cell(key, trials.costs_in_engine, rho=rate, estimates=parameters))
+            cells.append(
+                lab.plan_trial(key, trials.costs_in_engine, rho=rate, estimates=parameters)
+            )
         return add_computed(table | lab.tabulate("compare with least squares", cells))
 
 
@@ -120,18 +122,18 @@ def _searches(lab: ReproductionSetup) -> Iterator[PlannedTrial]:
     for (study, (budget, methods)), rho in product(studies.items(), model.FITTED):
         place: dict[str, Any] = {"study": study, "rho": rho}
         if study != "variants":
-            yield lab.cell((study, f"{rho:g}", ""), trials.solve_directly, **place)
+            yield lab.plan_trial((study, f"{rho:g}", ""), trials.solve_directly, **place)
         for method in methods:
             key, options = (study, f"{rho:g}", method), {"method": method, **place}
-            yield from lab.cells(key, trials.search, runs, max_evals=evals[budget], **options)
+            yield from lab.plan_trials(key, trials.search, runs, max_evals=evals[budget], **options)
     for noise, rate in product(ENCODER_NOISES, model.FITTED):
         options = {"rho": rate, "noise": noise, "max_evals": evals["short"]}
         draws = repeats if noise else 1  # deterministic without noise
         key = (f"differentiated {noise:g}", f"{rate:g}", "")
-        yield from lab.cells(key, trials.estimate_by_differentiation, draws, **options)
+        yield from lab.plan_trials(key, trials.estimate_by_differentiation, draws, **options)
     for load in trials.ADDED_LOADS:
         options = {"runs": lab.runs_of(*SEARCH_EFFORT["load_runs"]), "max_evals": evals["full"]}
-        yield lab.cell(("loaded", load, ""), trials.identify_load, load=load, **options)
+        yield lab.plan_trial(("loaded", load, ""), trials.identify_load, load=load, **options)
 
 
 def final(table: TrialTable, study: str, method: str, average: str) -> Float1D:

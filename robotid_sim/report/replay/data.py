@@ -229,9 +229,9 @@ def _panels(charts: Sequence[Chart], names: set[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _encode(values: ArrayLike, kind: str) -> str:
+def _encode(values: ArrayLike, dtype: str) -> str:
     """Encode numbers in base64, row by row."""
-    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+    return base64.b64encode(np.ascontiguousarray(values, dtype=dtype).tobytes()).decode()
 
 
 MEAN_WEIGHT = 0.002
