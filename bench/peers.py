@@ -15,12 +15,11 @@ standstill dry friction has no value.
   pivoted QR, and weighted least squares are a page of NumPy and SciPy in bench/peers_inside.py.
 - FIGAROH has that page: regressor with these columns, elimination and QR, and more that is not
   timed here (physical projection, verdicts, calibration of geometry). A robot is a subclass and a
-  YAML file of its user; here its functions are called as its base class does. For
-  both, positions pass a Butterworth filter of 25 Hz, forward and backward, and are differenced;
-  regressor and torque are decimated alike to 10 Hz (Gautier's recipe, which FIGAROH's examples
-  follow); both are given the time at which the torque acts, which we know. FIGAROH's
-  trajectory design needs cyipopt, of which there are no wheels, and a problem written by its user:
-  it is not tried.
+  YAML file of its user; here its functions are called as its base class does. For both, positions
+  pass a Butterworth filter of 25 Hz, forward and backward, and are differenced; regressor and
+  torque are decimated alike to 10 Hz (Gautier's recipe, which FIGAROH's examples follow); both are
+  given the time at which the torque acts, which we know. FIGAROH's trajectory design needs cyipopt,
+  of which there are no wheels, and a problem written by its user: it is not tried.
 - Times are CPU seconds on one thread, ours with compiled kernels warm. Parameter errors are the
   median over base parameters that matter, each tool's own set.
 

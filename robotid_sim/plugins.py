@@ -110,9 +110,8 @@ def fault_of_plugin(error: BaseException) -> str | None:
     """Describe where a plugin has raised an error; None if it was raised elsewhere.
 
     The innermost frame of a plugin or of this package counts, except constructors, which check
-    their arguments. An error
-    of a worker carries its frames as the text of its cause, and only plugins
-    are sent there with their code.
+    their arguments. An error of a worker carries its frames as the text of its cause, and only
+    plugins are sent there with their code.
     """
     plugins = {str(module.__file__) for module in _loaded.values()}
     files, package = plugins | {_DYNAMIC_CODE_NAME}, str(Path(__file__).parent)

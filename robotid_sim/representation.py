@@ -32,9 +32,8 @@ T = TypeVar("T", bound=type)
 def public_value(cls: T) -> T:
     """Give a dataclass a ``repr`` of at most LINES lines, and ``help`` that has its fields.
 
-    A notebook shows its fields with their meaning, and related fields as tables. Fields
-    that are None are omitted. To stand above ``@dataclass``, whose own ``repr`` writes out every
-    array.
+    A notebook shows its fields with their meaning, and related fields as tables. Fields that are
+    None are omitted. To stand above ``@dataclass``, whose own ``repr`` writes out every array.
     """
     cls.__repr__ = _repr  # type: ignore[assignment]  # mypy takes it for a method of T
     cls._repr_html_ = _html  # type: ignore[attr-defined]

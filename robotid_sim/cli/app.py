@@ -78,9 +78,8 @@ def _top(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0 done and passed; 1 done and failed; 2 invalid input; 70 a bug of
-    robotid; 141 nobody reads the output; 128 and the number of the signal that ended it, 130 at
-    Ctrl-C.
+    0 done and passed; 1 done and failed; 2 invalid input; 70 a bug of robotid; 141 nobody reads the
+    output; 128 and the number of the signal that ended it, 130 at Ctrl-C.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     set_output(words)

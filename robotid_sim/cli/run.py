@@ -11,6 +11,8 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
 
+Figures = Annotated[bool, options.flag("--figures", "Write figures as SVG, PNG and CSV files too.")]
+
 
 @command(
     *("seed", "plugin", "quick", "full", "nominal", "preset"),
@@ -36,9 +38,7 @@ def run(
     workers: options.Workers = None,
     meshes: options.Meshes = MeshMode.COPY,
     no_replay: options.NoReplay = False,
-    figures: Annotated[
-        bool, options.flag("--figures", "Write figures as SVG, PNG and CSV files too.")
-    ] = False,
+    figures: Figures = False,
     junit: options.JunitFile = None,
     *,
     study: options.Configuration,
@@ -46,10 +46,9 @@ def run(
     """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
 
     Writes report.html, result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5,
-    estimate.json, parameters.csv, run.log, meshes/ and manifest.json into OUT, all at
-    once at the end; until then they are in OUT/incomplete, and an earlier run of the robot stays.
-    Other files in OUT are kept. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be
-    used.
+    estimate.json, parameters.csv, run.log, meshes/ and manifest.json into OUT, all at once at the
+    end; until then they are in OUT/incomplete, and an earlier run of the robot stays. Other files
+    in OUT are kept. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be used.
     """
     from robotid_sim.pipeline.study import plan_study
     from robotid_sim.report.study_report import plan_text, study_details, study_text
@@ -81,10 +80,9 @@ def run(
             command=output.command_line(),
             progress=progress,
         )
-    verdict = done.result.verdict
-    write_junit(junit, f"run {plant.name}", verdict_cases(verdict))
+    write_junit(junit, f"run {plant.name}", verdict_cases(done.result.verdict))
     text = study_text(done, out, time.perf_counter() - began)
     output.print_result(done.result.content(), text, [junit], study_details(done), as_json=json)
     if view:
         show_motion(plant, done.log, models=done.models)
-    return 0 if verdict.passed else 1
+    return 0 if done.result.verdict.passed else 1

@@ -26,8 +26,7 @@ References
 .. [2] Atkeson, An, Hollerbach (1986), "Estimation of inertial parameters of manipulator loads and
    links", Int. J. Robotics Research, doi:10.1177/027836498600500306.
 .. [3] Echeandia, Wensing (2021), "Numerical methods to compute the Coriolis matrix and Christoffel
-   symbols for rigid-body systems", J. Computational and Nonlinear Dynamics,
-   doi:10.1115/1.4051169.
+   symbols for rigid-body systems", J. Computational and Nonlinear Dynamics, doi:10.1115/1.4051169.
 """
 
 import math
@@ -665,9 +664,8 @@ def plant_step(
     v = dq + theta dt ddq within the step, solved for implicitly: theta is 1/2 (leapfrog, second
     order) for a joint with mild friction, and tends to 1 for one whose friction settles it within
     the step; see `friction_step_share`. `dt` = 0 takes the start velocity (semi-implicit Euler,
-    first
-    order, explicit). `rows` are friction coefficients, as for `smooth_friction`; `coupling` is
-    inertia of rotors that joints share, shape (n, n).
+    first order, explicit). `rows` are friction coefficients, as for `smooth_friction`; `coupling`
+    is inertia of rotors that joints share, shape (n, n).
 
     Returned are the torque for the frictionless engine [N m], the acceleration, the velocity at
     which forces act and the friction torque, each of shape (n,), and False if M + Ia is not
@@ -696,17 +694,8 @@ def plant_step(
         if dt > 0.0:
             for j in range(n):
                 rest[j] = tau[j] - h[j]
-            solve_friction(
-                drive,
-                rest,
-                rows,
-                load,
-                dq,
-                span,
-                ROUGH_TOLERANCE if iteration == 0 else VELOCITY_TOLERANCE,
-                joints,
-                v,
-            )
+            tolerance = ROUGH_TOLERANCE if iteration == 0 else VELOCITY_TOLERANCE
+            solve_friction(drive, rest, rows, load, dq, span, tolerance, joints, v)
             if iteration == 0:  # the slope at the end of the step gives its length over the decay
                 for j in range(n):
                     slope = smooth_friction(rows[j], v[j], load[j])[1]

@@ -62,9 +62,8 @@ def bound_box_distance(
     """Return a lower bound of the distance of boxes [m], shape (M,); not positive if they meet.
 
     It follows from the gaps along the axes of either box (the first six of the separating axes of
-    Gottschalk,
-    Lin, Manocha (1996), "OBBTree"), for orientations (M, 3, 3), the vectors between centers and
-    half edges (M, 3).
+    Gottschalk, Lin, Manocha (1996), "OBBTree"), for orientations (M, 3, 3), the vectors between
+    centers and half edges (M, 3).
     """
     between = np.abs(np.swapaxes(R_first, 1, 2) @ R_second)
     projected = np.abs(np.einsum("mij,mi->mj", R_first, center_offset))

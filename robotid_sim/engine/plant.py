@@ -233,9 +233,8 @@ class Plant(Closeable):
     def add_provenance(self, log: Log) -> Log:
         """Return the log of a run since the last reset with the plant's own friction noted.
 
-        The provenance names friction law and plant drive; the truth holds the
-        friction torques that acted, and the motion of the links. Without either it is the log
-        itself.
+        The provenance names friction law and plant drive; the truth holds the friction torques that
+        acted, and the motion of the links. Without either it is the log itself.
         """
         if self.friction is None and self.drive is None:
             return log

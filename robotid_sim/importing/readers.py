@@ -159,9 +159,8 @@ def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> RawLog:
     """Return the columns of a file or folder, or of several files that are columns of one log.
 
     Text, NPZ, MAT, HDF5, Parquet, a ROS bag or MCAP file, distinguished by content; the topic is
-    that
-    of a bag that has several of joint states. Raises `FileFormatError` if a file is missing, broken
-    or of an unknown form, `OptionError` if a topic is given and no file is a bag.
+    that of a bag that has several of joint states. Raises `FileFormatError` if a file is missing,
+    broken or of an unknown form, `OptionError` if a topic is given and no file is a bag.
     """
     bags = [
         p

@@ -39,7 +39,7 @@ MIN_MOTION_RANGE = 0.01
 MAX_TIME_OFFSET = 1.0
 """Maximum time between a position and its torque [s]."""
 
-SLOWEST, USUAL = 0.2, 0.02
+MAX_STEP, TYPICAL_STEP = 0.2, 0.02
 """Maximum, and usual, time between samples of a robot, to detect the unit of times [s]."""
 
 MIN_STEP = 5e-6
@@ -174,9 +174,7 @@ class Log:
         if (self.current is None) != (self.torque_constant is None):
             raise LogError("log: motor currents need torque constants, and vice versa; give both")
         if len(self.joint_units) != n:
-            raise LogError(
-                f"log: {n} joints have {len(self.joint_units)} units; give one per joint"
-            )
+            raise LogError(f"log: {n} joints have {len(self.joint_units)} units; give one each")
         if t.size < MIN_SAMPLES:
             raise LogError(f"log: only {t.size} samples; identification needs seconds of data")
         at = not_uniform_after(t)
@@ -255,8 +253,7 @@ class Log:
     def require_torques(self) -> Self:
         """Raise `LogError` if the torque of a moving joint is constant; return the log.
 
-        Joints without any torque, see `torque_measured`, are excluded from a fit, if others have
-        torque.
+        Joints without any torque, see `torque_measured`, are not fitted, if others have torque.
         """
         moves, measured = np.ptp(self.q, axis=0) > MIN_MOTION_RANGE, self.torque_measured
         still = moves & (np.ptp(self.tau_meas, axis=0) == 0.0)
@@ -274,9 +271,9 @@ class Log:
 
         The message names the key.
         """
-        if self.dt > SLOWEST:
+        if self.dt > MAX_STEP:
             units = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-            fits = [unit for unit, size in units.items() if self.dt * size <= USUAL]
+            fits = [unit for unit, size in units.items() if self.dt * size <= TYPICAL_STEP]
             advice = f"in {fits[0]}, multiply it by {units[fits[0]]:g}; " if fits else ""
             raise LogError(
                 f"'t' is in seconds and has a sample every {self.dt:g} s; if it is {advice}if it "
@@ -285,16 +282,14 @@ class Log:
         if self.dt < MIN_STEP:
             raise LogError(
                 f"'t' has a sample every {self.dt:g} s, {1.0 / self.dt:.3g} Hz, which is "
-                f"implausible; "
-                'state the unit of its column in a map: time_unit = "s"'
+                'implausible; state the unit of its column in a map: time_unit = "s"'
             )
         length = float(self.t[-1] - self.t[0]) + self.dt
         check_period(self.period, length, self.dt)
         offset, most = self.torque_time_offset, min(MAX_TIME_OFFSET, length)
         if not abs(offset) < most:
             raise LogError(
-                f"'torque_time_offset' is {offset:g} s, but must be less than {most:g} s; give it "
-                f"in seconds, or omit it"
+                f"'torque_time_offset' is {offset:g} s; give it in seconds, less than {most:g} s"
             )
         if self.torque_times is not None and not (abs(self.torque_times - self.t) < most).all():
             raise LogError(f"'torque_times' must be within {most:g} s of 't'; give both in s")

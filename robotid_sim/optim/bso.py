@@ -119,9 +119,8 @@ class BeetleSwarm(VelocitySwarm):
 class AnnealedBeetleSwarm(BeetleSwarm):
     r"""Beetle swarm with a shrinking population and an annealed leader (SEDSABSO).
 
-    The beetles fly as in `BeetleSwarm`. After every move the best point g of
-    all is disturbed q times in a row, and a disturbed point is accepted with the probability of
-    Metropolis,
+    The beetles fly as in `BeetleSwarm`. After every move the best point g of all is disturbed q
+    times in a row, and a disturbed point is accepted with the probability of Metropolis,
 
     .. math:: g' = g + s\, (2 r - 1) \circ (u - l), \qquad
         P = \min\{1, e^{-(f' - f)/T}\}, \qquad T \leftarrow \kappa\, T, \tag{14}

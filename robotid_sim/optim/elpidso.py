@@ -54,8 +54,7 @@ class PidSwarm(VelocitySwarm):
     References
     ----------
     .. [1] Yan, Lu, Levy (2015), "Parameter identification of robot manipulators: a heuristic
-       particle swarm search approach", PLoS ONE 10(6), e0129157,
-       doi:10.1371/journal.pone.0129157.
+       particle swarm search approach", PLoS ONE 10(6), e0129157, doi:10.1371/journal.pone.0129157.
     .. [2] Liang, Qin, Suganthan, Baskar (2006), "Comprehensive learning particle swarm optimizer
        for global optimization of multimodal functions", IEEE Trans. Evolutionary Computation 10(3),
        doi:10.1109/TEVC.2005.857610.

@@ -2,10 +2,9 @@
 
 Entries of the file have names, and one may declare several::
 
-    [claim."torque-{scenario}"]
-    each = [{scenario = "nominal", needs = "full"}, {scenario = "disturbed", needs = "runs"}]
-    claim = "QPSO's torque is closest to the reference's ({scenario})."
-    judged = "{needs}"
+    [claim."torque-{scenario}"] each = [{scenario = "nominal", needs = "full"}, {scenario =
+    "disturbed", needs = "runs"}] claim = "QPSO's torque is closest to the reference's
+    ({scenario})." judged = "{needs}"
 
 Other names in braces are replaced by ``facts``: numbers of the trial table, see `Measure`.
 """

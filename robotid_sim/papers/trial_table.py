@@ -6,6 +6,7 @@ result of one run, by name. Printed numbers are rows of the study ``printed``.
 """
 
 import re
+from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -49,8 +50,7 @@ class TrialTable:
     def from_results(cls, results: Iterable[tuple[TrialKey, ResultRow]]) -> "TrialTable":
         """Collect rows by their keys, one per run.
 
-        A result may have ``studies`` or ``methods`` by name, or a list of ``runs``, instead of a
-        row.
+        A result is a row, or has ``studies`` or ``methods`` by name, or a list of ``runs``.
         """
         rows: dict[TrialKey, list[ResultRow]] = {}
         for key, result in results:
@@ -164,9 +164,7 @@ class ClaimRange:
         bare = text.removesuffix(INTERVAL_SUFFIX)
         for pattern, ends in _RANGE_FORMS.items():
             if match := re.fullmatch(pattern, bare):
-                numbers = (
-                    int(n) if n.lstrip("-").isdecimal() else float(n) for n in match.groups()
-                )
+                numbers = map(literal_eval, match.groups())
                 return cls(text, *ends(*numbers), whole_interval=bare != text)
         raise OptionError(
             f"unknown range '{text}'; write above, below, 'at least', 'at most' or exactly 1, "
@@ -177,10 +175,8 @@ class ClaimRange:
         """Check whether a number, or its whole interval, lies in the range; a text never does."""
         if not isinstance(value, Real) or isnan(value):
             return False
-        low, high = (
-            interval if self.whole_interval and interval is not None else (float(value),) * 2
-        )
-        return self._is_above(low) and self._is_below(high)
+        ends = interval if self.whole_interval and interval is not None else (float(value),) * 2
+        return self._is_above(ends[0]) and self._is_below(ends[1])
 
     def is_subset(self, other: "ClaimRange") -> bool:
         """Check whether this range lies in another one, by its ends."""
@@ -359,33 +355,27 @@ class Measure(StrictModel):
         """Compute the statistic at a case, method or entry."""
         part, name = self.model_copy(update=place), self.statistic
         # Comparisons within a run are reduced afterwards: a mean of quotients is not a quotient.
-        reduction = (
-            part.entry if name in PAIRED_STATISTICS and isinstance(part.entry, str) else None
-        )
-        whole = reduction is not None
-        values = part.values_of(table, part.of, part.metric, all_entries=whole)
+        joined = name in PAIRED_STATISTICS and isinstance(part.entry, str)
+        values = part.values_of(table, part.of, part.metric, joined=joined)
         if name in SAMPLE_STATISTICS:
             return SAMPLE_STATISTICS[name](values)
         other = part.model_copy(update={"case": part.over_case or part.case})
-        others = other.values_of(
-            table, part.over or part.of, part.by or part.metric, all_entries=whole
-        )
+        others = other.values_of(table, part.over or part.of, part.by or part.metric, joined=joined)
         if name in PAIRED_STATISTICS:
-            return SAMPLE_STATISTICS["mean"](
-                _reduce(PAIRED_STATISTICS[name](values, others), reduction)
-            )
+            pairs = PAIRED_STATISTICS[name](values, others)
+            return SAMPLE_STATISTICS["mean"](_reduce(pairs, part.entry if joined else None))
         return COMPARISON_STATISTICS[name](values, others)
 
     def values_of(
-        self, table: TrialTable, of: str | Sequence[str], metric: str, *, all_entries: bool = False
+        self, table: TrialTable, of: str | Sequence[str], metric: str, *, joined: bool = False
     ) -> Float:
         """Read the values of all runs of one or several methods, whole or reduced to an entry."""
         methods = (of,) if isinstance(of, str) else of
         values = [table.values(self.study, name, metric, self.case) for name in methods]
-        joined = np.maximum(np.concatenate(values), self.floor)
+        runs = np.maximum(np.concatenate(values), self.floor)
         if self.run is not None:
-            joined = joined[self.run : self.run + 1]
-        return joined if all_entries else _reduce(joined, self.entry)
+            runs = runs[self.run : self.run + 1]
+        return runs if joined else _reduce(runs, self.entry)
 
 
 def _reduce(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:

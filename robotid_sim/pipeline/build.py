@@ -284,9 +284,8 @@ def build_comparison(config: ControlConfig) -> Comparison:
 def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:
     """Build the conditions of a scenario such as ``payload+sinusoidal``, in the order of its name.
 
-    Options of conditions without a scenario are checked, too. Raises
-    `UnknownNameError` if there is no such condition, and `OptionError` if an option is refused or a
-    condition is named twice.
+    Options of conditions without a scenario are checked, too. Raises `UnknownNameError` if there is
+    no such condition, and `OptionError` if an option is refused or a condition is named twice.
     """
     for other, values in options.items():  # also those that no scenario names
         CONDITIONS.build(other, **values)

@@ -41,10 +41,8 @@ from robotid_sim.validation.log_prediction import LogPrediction
 from robotid_sim.validation.predictive_band import ModelError
 
 CSV_COLUMNS = (
-    *("body", "parameter", "kind", "unit", "value", "std", "lower", "upper", "nominal"),
-    "grouping",
+    *("body", "parameter", "kind", "unit", "value", "std", "lower", "upper", "nominal", "grouping"),
 )
-
 NO_EFFECT, NOT_FITTED = "not identifiable", "not in the fit"
 NOT_IDENTIFIABLE_TEXT = "not identifiable alone"
 
@@ -62,11 +60,8 @@ def parameter_rows(fit: "Identification") -> Table:
     owners = parameters.owners(nominal.dof)
     full_units = parameters.units(nominal.prismatic)
     phi, beta = nominal.parameters(), basis.project(nominal.parameters())
-    identified = (
-        np.full(phi.size, np.nan)
-        if fit.consistent_robot is None
-        else fit.consistent_robot.robot.parameters()
-    )
+    consistent = fit.consistent_robot
+    identified = np.full(phi.size, np.nan) if consistent is None else consistent.robot.parameters()
     accuracy = _accuracy(fit)
     base_of = {int(column): k for k, column in enumerate(basis.columns)}
     rows = []
@@ -285,7 +280,7 @@ class Identification:
             "weights": self.weights.tolist(),
             "chosen": self.chosen.estimator,
             "groupings": list(self.basis.groupings),
-            "lift": None if robot is None else robot.message,
+            "consistent_robot": None if robot is None else robot.message,
             "unlikely_masses": unlikely_masses(robot.robot, self.nominal) if robot else [],
             "warning": self.warning,
             "unmodeled_torque": [asdict(function) for function in self.discrepancy.unmodeled],
@@ -391,11 +386,10 @@ def add_warning(fit: Identification, reason: str) -> Identification:
     """
     if not fit.chosen.success or not reason:
         return fit
-    first = fit.warning.removesuffix(RESIDUAL_REMEDY)
-    first = first or "the fit passes its tests, but the log does not: "
-    return replace(
-        fit, warning=f"{first}{reason}", consistent_robot=mark_untrusted(fit.consistent_robot)
-    )
+    cause = fit.warning.removesuffix(RESIDUAL_REMEDY)
+    first = cause or "the fit passes its tests, but the log does not: "
+    robot = mark_untrusted(fit.consistent_robot)
+    return replace(fit, warning=f"{first}{reason}", consistent_robot=robot)
 
 
 def mark_untrusted(robot: ConsistentRobot | None) -> ConsistentRobot | None:

@@ -367,9 +367,8 @@ def identify(
             list(data), held_out, nominal, basis, plan, stream, progress
         )
     if held_out is not None and prediction is not None:
-        fit = replace(
-            fit, held_out=HeldOutPrediction(held_out.text or ", ".join(tested.names), prediction)
-        )
+        data_name = held_out.text or ", ".join(tested.names)
+        fit = replace(fit, held_out=HeldOutPrediction(data_name, prediction))
     if fit.chosen.success and (model_error or prediction is not None):
         fitted = select_training_logs(list(data), held_out)
         fit = replace(fit, model_error=measure_error(fit, fitted, plan, prediction))

@@ -26,7 +26,7 @@ from robotid_sim.papers.twolink.trials import (
     best_at,
     criterion_of,
     drive_loaded,
-    estimate_by_differentiation,
+    fit_positions,
     make_optimizer,
     mean_squared_error,
     minimize_criterion,
@@ -121,7 +121,7 @@ def test_true_parameters_predict_and_half_of_them_miss_half() -> None:
 
 
 def test_noisy_positions_ruin_every_estimate_alike() -> None:
-    found = estimate_by_differentiation(1.0, 1e-6, max_evals=20_000, seed=0, run=0)["methods"]
+    found = fit_positions(1.0, 1e-6, max_evals=20_000, seed=0, run=0)["methods"]
     for method in ("LS", "ELPIDSO"):
         assert 0.3 < found[method]["relative"] < 0.7
     assert found["ELPIDSO"]["excess"] >= found["LS in the box"]["excess"] * (1.0 - 1e-9)

@@ -1,10 +1,9 @@
 """Inverse kinematics by a network whose loss punishes poses near a singularity.
 
 It learns from a logged motion. The inputs are the tool's position and velocity, as section 3 has
-them, the outputs the joint angles.
-The loss of eq. (33) is the distance of the pose that these angles reach, and a penalty on their
-singularity index. scikit-learn has no such loss: weights are fitted with its gradient here, through
-the kinematics of Table 1.
+them, the outputs the joint angles. The loss of eq. (33) is the distance of the pose that these
+angles reach, and a penalty on their singularity index. scikit-learn has no such loss: weights are
+fitted with its gradient here, through the kinematics of Table 1.
 """
 
 from collections.abc import Callable

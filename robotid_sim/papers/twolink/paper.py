@@ -130,7 +130,7 @@ def _searches(lab: ReproductionSetup) -> Iterator[PlannedTrial]:
         options = {"rho": rate, "noise": noise, "max_evals": evals["short"]}
         draws = repeats if noise else 1  # deterministic without noise
         key = (f"differentiated {noise:g}", f"{rate:g}", "")
-        yield from lab.plan_trials(key, trials.estimate_by_differentiation, draws, **options)
+        yield from lab.plan_trials(key, trials.fit_positions, draws, **options)
     for load in trials.ADDED_LOADS:
         options = {"runs": lab.runs_of(*SEARCH_EFFORT["load_runs"]), "max_evals": evals["full"]}
         yield lab.plan_trial(("loaded", load, ""), trials.identify_load, load=load, **options)

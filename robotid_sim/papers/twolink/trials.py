@@ -79,11 +79,8 @@ class TorqueCriterion:
     def direct(self) -> dict[str, dict[str, Any]]:
         """Return the rows of least squares and of the minimum in the box, by name."""
         boxed = self.minimize_in_box()
-        minima = {
-            "LS": (self.least_squares, 0.0),
-            BOX_MINIMUM_NAME: (boxed, self.excess(boxed[None])[0]),
-        }
-        return {name: self.row(x, float(excess)) for name, (x, excess) in minima.items()}
+        in_box = self.row(boxed, float(self.excess(boxed[None])[0]))
+        return {"LS": self.row(self.least_squares, 0.0), BOX_MINIMUM_NAME: in_box}
 
     def row(self, x: Float1D, excess: float) -> dict[str, Any]:
         """List an estimate, shape (4,), and its errors, for an excess of J over the minimum."""
@@ -262,9 +259,7 @@ def spread_of(X: Float2D) -> float:
     return float(np.sqrt((distance**2).sum(axis=1)).mean())
 
 
-def estimate_by_differentiation(
-    rho: float, noise: float, max_evals: int, seed: int, run: int
-) -> dict[str, Any]:
+def fit_positions(rho: float, noise: float, max_evals: int, seed: int, run: int) -> dict[str, Any]:
     """Estimate from noisy positions after two differentiations, by least squares and ELPIDSO.
 
     Both have the same data, with exact torques, central differences and no filter. `noise` is the
