@@ -52,7 +52,7 @@ def test_an_import_that_fails_leaves_a_map_to_complete(ran, refused, recorded, t
     out, written = tmp_path / "log.h5", tmp_path / "map.toml"
     words = ("import", recorded, "--robot", ARM, "-o", out)
     said = refused(*words, "--write-map", written)
-    assert "torques of the joints shoulder, elbow" in said
+    assert "torque columns for the joints shoulder, elbow" in said
     assert f"correct the draft of the map in {written}" in said
     assert not out.exists()
     draft = written.read_text()
@@ -116,7 +116,7 @@ def test_a_torque_that_is_missing_is_a_dash(ran, refused, recorded, tmp_path) ->
     assert "elbow q2 -" in text
     assert not load_log(tmp_path / "log.h5").torque_measured[1]
     assert (
-        "no columns are the torques of the joints shoulder, elbow (found: tau1); name them"
+        "found no torque columns for the joints shoulder, elbow (found: tau1); name them"
         in refused(*words)
     )
 

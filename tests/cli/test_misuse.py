@@ -231,7 +231,7 @@ COMBINED = {
     "design 2r.urdf -o t.json --prior t.json": "cannot write t.json: it is read",
     "import l.h5 --robot 2r.urdf -o l.h5": "cannot write l.h5: it is read",
     "import l.h5 --robot 2r.urdf -o a.csv --write-map a.csv": "is written twice",
-    "import l.h5 --robot irb140 -o new.h5": "no columns are the positions of the joints joint_1",
+    "import l.h5 --robot irb140 -o new.h5": "found no position columns for the joints joint_1",
     "diagnose 2r.urdf l.h5 --seed 1 --nominal 2r.urdf": "--seed has no effect with --nominal",
     "payload 2r.urdf l.h5 l.h5 --seed 1 --nominal 2r.urdf": "--seed has no effect",
     "compare e.json": "a comparison needs at least 2 estimates, got 1",

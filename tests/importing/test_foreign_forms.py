@@ -241,7 +241,7 @@ def test_units_that_are_concluded_are_told(tmp_path) -> None:
     path = CONVERTED["degrees-by-limits"](original(robot), tmp_path)
     notes = " | ".join(import_log([path], robot).notes)
     assert "times its limit in rad: taken as deg" in notes
-    assert "velocities are those of the positions in deg/s" in notes
+    assert "velocities fit the change of the positions in deg/s" in notes
     assert "time: column 't', taken as s by its usual step of 0.005" in notes
 
 

@@ -324,9 +324,9 @@ REFUSED = {
     "no-time": (lambda p: changed(p, t=None), "no column is the time; name it in a map as time ="),
     "no-torque": (
         lambda p: changed(p, **{"tau.elbow": None, "tau.shoulder": None}),
-        "no columns are the torques of the joints shoulder, elbow; name them in a map",
+        "found no torque columns for the joints shoulder, elbow; name them in a map",
     ),
-    "no-position": (lambda p: changed(p, **{"q.elbow": None}), "no columns are the positions"),
+    "no-position": (lambda p: changed(p, **{"q.elbow": None}), "found no position columns"),
     "only-current": (
         lambda p: changed(
             p,
@@ -356,7 +356,7 @@ REFUSED = {
     "two-topics": (two_topics, "choose a --topic: /arm/joint_states, /hand/joint_states"),
     "no-effort": (
         lambda p: write_bag2(p / "b", original(arm()), StoragePlugin.MCAP, effort=False),
-        "no columns are the torques",
+        "found no torque columns",
     ),
     "wrong-unit": (
         lambda p: changed(p, **{"q.elbow": None, "q.elbow [mm]": np.ones(400)}),

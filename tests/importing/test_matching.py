@@ -76,7 +76,7 @@ def test_headers_of_a_ur_are_understood() -> None:
 
 
 def test_columns_of_another_number_of_joints_are_not_taken_by_order() -> None:
-    with pytest.raises(LogError, match="no columns are the positions of the joints shoulder"):
+    with pytest.raises(LogError, match="found no position columns for the joints shoulder"):
         match(recorded("q_{k}", "tau_{k}", count=3), arm())
 
 

@@ -181,7 +181,7 @@ REFUSED = {
     "percent": (torques_in("%", 1.0), "is a share of a rated torque [%]; give rated_torque"),
     "unknown unit": (
         torques_in("pound", 1.0),
-        "'pound' is no known unit of a torque; give torque_",
+        "'pound' is not a known unit of a torque; give torque_",
     ),
     "coarse time": (coarse, "repeat the previous time"),
 }
@@ -224,7 +224,7 @@ def test_a_current_in_a_map_wins_over_what_looks_like_a_torque(tmp_path) -> None
     wrong = {**joints["elbow"], "current_unit": None}
     write(tmp_path / "b.csv", text(columns_of(log)).replace("tau.elbow", "tau.elbow [Nm]"))
     joints = {"shoulder": joints["shoulder"], "elbow": {**wrong, "current": "tau.elbow [Nm]"}}
-    with pytest.raises(LogError, match="'N m' is no known unit of a current; give current_unit"):
+    with pytest.raises(LogError, match="'N m' is not a known unit of a current; give current_unit"):
         import_log([tmp_path / "b.csv"], arm(), ImportMap.model_validate({"joints": joints}))
 
 

@@ -28,8 +28,8 @@ NO_ARM = "random_urdfs"
 
 REFUSED = {
     # A leader that the file does not have: Pinocchio drops <mimic> without a word.
-    f"{ROBOTS}/alex_description/urdf/alex_psyonic_hands.urdf": "mimics 'index_q1', which is no "
-    "other joint",
+    f"{ROBOTS}/alex_description/urdf/alex_psyonic_hands.urdf": "mimics 'index_q1', which is not "
+    "another joint",
     # A cube on three rails, whose limits of 1000 m/s may be meant in mm.
     "pybullet_data/cube_no_rotation.urdf": "a velocity limit of 1000 m/s is implausible",
 }

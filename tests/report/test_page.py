@@ -107,7 +107,7 @@ def test_page_without_verdict_has_no_badge(plain, tmp_path) -> None:
 def test_the_badge_of_a_paper_counts_its_verdicts() -> None:
     verdicts = ["reproduced"] * 3 + ["conditional"] * 9 + ["not-reproducible"] * 2 + ["check"]
     claims = [SimpleNamespace(verdict_text=verdict) for verdict in verdicts]
-    assert badge_of(claims) == "3 reproduced, 9 conditional, 2 not"
+    assert badge_of(claims) == "3 reproduced, 9 conditional, 2 not reproducible"
     assert badge_of(claims[:3]) == "3 reproduced"
 
 
