@@ -178,7 +178,10 @@ class SharedWork:
     @classmethod
     def from_trials(cls, trials: Sequence[StudyTrial]) -> "SharedWork":
         """Count the work of trials."""
-        counts = (len({getattr(t, name) for t in trials}) for name in ("motion_key", "log_key", "rows_key"))
+        counts = (
+            len({getattr(t, name) for t in trials})
+            for name in ("motion_key", "log_key", "rows_key")
+        )
         return cls(len(trials), *counts)
 
     def __str__(self) -> str:

@@ -99,12 +99,6 @@ class ReproductionSetup:
             function = f"{function.__module__}:{function.__qualname__}"
         return Trial(name, function, {"seed": self.seed, **parameters}, self.engine)
 
-    def plan_runs(
-        self, name: str, function: TrialFunction, runs: int, **parameters: Any
-    ) -> list[Trial]:
-        """Plan one trial per run, which is an argument of the function."""
-        return [self.trial(f"{name}-{run}", function, run=run, **parameters) for run in range(runs)]
-
     def run(self, stage: str, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         """Run the unfinished trials, and return the results of all in order.
 

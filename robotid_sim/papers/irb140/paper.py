@@ -20,8 +20,8 @@ from robotid_sim.papers.paper import PlannedTrial, ReproductionSetup, TrialPaper
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 
-WIDE, SMALL = "relative, 0.5", "relative, 0.1"
-"""Cases of the searches: boxes of ± 50 % and ± 10 % about the parameters over their reference."""
+WIDE_CASE = "relative, 0.5"
+"""Case of the searches: boxes of ± 50 % about the parameters over their reference."""
 EQUAL_SHARES = tuple((share, share) for share in (0.5 * QUBIT_CLAMP, QUBIT_CLAMP, 0.1, 0.2, 0.4))
 EQUAL_STEPS = tuple((step, step * 2.0 / np.pi) for step in (0.1, 0.2))
 CLAMP_PAIRS = (
@@ -194,7 +194,7 @@ def parameter_columns(table: TrialTable) -> ResultRow:
     reference = parameter_vector("reference")
     columns = {"reference": reference}
     for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
-        runs = sorted(table.runs("search", swarm, WIDE), key=lambda row: float(row["cost"]))
+        runs = sorted(table.runs("search", swarm, WIDE_CASE), key=lambda row: float(row["cost"]))
         columns[f"{column}, printed"] = parameter_vector(column)
         columns[f"{column}, ours"] = np.array(runs[(len(runs) - 1) // 2]["estimate"])
     units = ["m" if name[:-1] in model.COM_SYMBOLS else "kg m²" for name in model.PARAMETER_NAMES]
