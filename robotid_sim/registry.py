@@ -120,7 +120,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         upgrade_methods(cls)
         missing = sorted(m for m in self.base.__abstractmethods__ if not _has_member(cls, m))
         if missing or not issubclass(cls, self.base):
-            reason = f"it lacks {', '.join(missing)}" if missing else "it does not derive from it"
+            reason = (
+                f"it does not have {', '.join(missing)}"
+                if missing
+                else "it does not derive from it"
+            )
             raise PluginError(f"{what} must be a {self.base.__name__}: {reason}")
         self._entries = dict(sorted({**self._entries, name: cls}.items()))
         if not cls.__module__.startswith(f"{__package__}."):

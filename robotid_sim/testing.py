@@ -180,7 +180,7 @@ def check_estimator(estimator: Estimator) -> None:
     estimate = estimator.fit(problem, np.random.default_rng(0))
     assert isinstance(estimate, Estimate), "returns no Estimate"
     assert estimate.success, f"fails on a good problem: {estimate.message}"
-    assert estimate.beta.shape == (problem.basis.rank,), "beta has another size than the basis"
+    assert estimate.beta.shape == (problem.basis.rank,), "beta differs in size from the basis"
     assert estimate.names == problem.basis.names, "names other parameters"
     assert estimate.joint_names == problem.joint_names, "names other joints"
     after = (problem.W.tobytes(), problem.y.tobytes(), repr(_state_of(estimator)))
@@ -248,7 +248,7 @@ def check_criterion(criterion: Criterion) -> None:
     scale = np.ones(robot.dof)
     value, gradient = criterion(W, scale)
     assert np.isfinite(value), "is not finite for an exciting motion"
-    assert gradient.shape == W.shape, "its gradient has another shape than W"
+    assert gradient.shape == W.shape, "its gradient differs in shape from W"
     for _ in range(3):
         direction = rng.standard_normal(W.shape)
         direction *= np.abs(W)

@@ -146,7 +146,7 @@ def test_a_class_of_the_users_own_is_registered_by_function_and_by_decorator() -
     [
         ("Cube", Cube, "lower-case words"),
         ("cube", Cube, "would shadow"),
-        ("ball", Square, "must be a Solid: it lacks volume"),
+        ("ball", Square, "must be a Solid: it does not have volume"),
         ("ball", Shape, "is not a dataclass"),
         ("ball", Disc(1.0), "is not a dataclass"),
     ],

@@ -54,6 +54,24 @@ MAX_WORDS = 25
 PREDICATE = re.compile(r"_*(is|has|have|can|are)_|__")
 
 
+PHRASES = re.compile(
+    r"\b("
+    r"foretell|foretold|gross cause|amendments?|"
+    r"plain (rows|columns|fit|problem|least squares)|shaken|heeds?|seen (worst|best|least)|"
+    r"sees? (worst|best|least)|data (see|want)|worth a word|notable|speaks? (for|against)|"
+    r"(that|what) (is|are) left(?! out)|left out|dry friction|cannot exist|honest|honestly|"
+    r"mend|mends|mended|rivals?|faint|lifted|believed?|promises?|blows?|yardsticks?|goes? on|"
+    r"what comes of|not looked at|(is|are) looked for|has? no place for|nothing but|"
+    r"from which on|of ours|our own|foreign logs?|how far to trust|but for|far off|in words|"
+    r"no real arm|"
+    r"(row|number|torque|column|run|share|value) a (joint|row|point|link|motor|column|level|seed)|"
+    r""
+    r")\b",
+    re.IGNORECASE,
+)
+"""Of a dialect that the glossary replaces."""
+
+
 @cache
 def modules() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
@@ -125,6 +143,14 @@ def text_of(node: ast.expr) -> str:
         case ast.IfExp(body=body, orelse=other):
             return max(text_of(body), text_of(other), key=len)
     return "X"
+
+
+def test_texts_are_in_the_words_of_the_glossary():
+    wrong = []
+    for place, node in nodes(ast.Constant):
+        if isinstance(node.value, str) and (hit := PHRASES.search(" ".join(node.value.split()))):
+            wrong.append(f"{place} {hit[0]}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_messages_are_short():

@@ -15,8 +15,8 @@ KERNELS, NEEDED = "Haswell", {"avx2", "fma"}
 MAX_VERSION = (0, 3, 33)
 """The newest OpenBLAS that can work with them on all of those processors.
 
-The next one, of NumPy 2.5, cuts matrices on AMD's Zen 4 and 5 as for AVX-512, whichever kernels it
-was told to take, and those then write beyond their stack (its issues 6013 and 6021).
+The next one, of NumPy 2.5, cuts matrices on AMD's Zen 4 and 5 as for AVX-512, whichever kernels
+are set, and those then write beyond their stack (its issues 6013 and 6021).
 """
 
 

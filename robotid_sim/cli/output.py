@@ -111,9 +111,9 @@ def print_result(
     *,
     as_json: bool,
 ) -> None:
-    """Print a value: as JSON, or in words and tables with the files that were written, by folder.
+    """Print a value as JSON, or as text and tables with the written files, by folder.
 
-    None stands for a file that was not asked for; ``-v`` asks for the details.
+    None stands for a file that was not requested; ``-v`` asks for the details.
     """
     words = _words.get()
     if as_json:

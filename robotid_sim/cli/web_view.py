@@ -71,7 +71,7 @@ def _serve_until_interrupted(server: ThreadingHTTPServer) -> None:
 
 class _PageServer(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore a browser that disconnects before it has read all: that is no error."""
+        """Ignore a browser that disconnects before it has read all, which is not an error."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 

@@ -63,13 +63,12 @@ class ParameterView:
         if self.factor > MAX_CONFOUNDING_FACTOR and self.partners:
             with_whom = ", ".join(f"{name} ({c:+.2f})" for name, c in self.partners)
             return (
-                f"{text}; correlated, uncertainty increased {self.factor:.3g}-fold with "
-                f"{with_whom}: motions that tell "
-                f"them apart are missing; {self.joint} says most about it"
+                f"{text}; uncertainty increased {self.factor:.3g}-fold by correlation with "
+                f"{with_whom}; {self.joint} is the most informative joint"
             )
         return (
-            f"{text}; weak signal, {self.alone:.2g} even with all others known: only stronger "
-            f"motion of what {self.joint} feels helps"
+            f"{text}; weak signal, {self.alone:.2g} even with all others known; only larger "
+            f"torques of {self.joint} help"
         )
 
 

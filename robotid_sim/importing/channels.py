@@ -44,8 +44,8 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
     r"""Return the channels that a complete map describes.
 
     With motors that drive several joints, :math:`q = R^{-1} q_m + q_0` and :math:`\tau = R^T
-    \tau_m`, as power is the same on both sides. Raises `OptionError` if a coupling has another
-    shape than the robot needs, is singular or is combined with gear ratios.
+    \tau_m`, as power is the same on both sides. Raises `OptionError` if the shape of a coupling
+    does not suit the robot, or it is singular or is combined with gear ratios.
     """
     position, torque = _transmission(mapping, robot)
     joints = [mapping.joints[name] for name in robot.joint_names]
@@ -109,7 +109,7 @@ def unwrap_positions(
 ) -> tuple[RawLog, list[str]]:
     """Unwrap positions that jump by a turn where their counter restarts, and note which.
 
-    A jump is one only if its remainder without the turn is an ordinary step.
+    A jump counts only if the step without the turn is an ordinary one.
     """
     columns, notes = dict(recording.columns), []
     for joint in (joint for joint in robot.joints if not joint.prismatic):

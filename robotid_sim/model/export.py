@@ -45,7 +45,7 @@ TRIANGLE_MARGIN = 1e-6
 def write_urdf(
     robot: Robot, path: str | Path, *, meshes: MeshMode = MeshMode.COPY
 ) -> tuple[str, ...]:
-    """Write `robot` as URDF, atomically, with its meshes beside it; return what they lack.
+    """Write `robot` as URDF, atomically, with its meshes beside it; return what is missing in them.
 
     Comments, visuals, transmissions and all else of the file that the robot was read from stay.
     What URDF cannot represent (`Ia`, `Fo`, `eps`, acceleration limit, chain ends) goes into one

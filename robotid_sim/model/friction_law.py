@@ -335,7 +335,7 @@ def evaluate_coefficients(law: FrictionLaw, robot: Robot) -> Float2D:
     Raises
     ------
     OptionError
-        If they have another shape, are not finite, or have a sign that gives energy or that the
+        If they have a different shape, are not finite, or have a sign that gives energy or that the
         formula is not defined for.
     """
     what = f"friction law '{FRICTION_LAWS.name_of(law)}'"

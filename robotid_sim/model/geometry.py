@@ -222,7 +222,7 @@ def _numbers(element: etree._Element, key: str) -> list[float]:
 
 
 def _owner(element: etree._Element) -> str:
-    """Return the link or joint that an element stands in, in words."""
+    """Return the link or joint of an element, for messages."""
     while element.tag not in ("link", "joint") and element.getparent() is not None:
         element = element.getparent()
     return f"{element.tag} '{element.get('name', '')}'"

@@ -51,7 +51,7 @@ def read_pinocchio(model: Any) -> tuple[tuple[Joint, ...], tuple[Link, ...], Flo
     """Read joints, links and gravity of a Pinocchio model that is a chain.
 
     Raises `UrdfError` if the model branches, or a joint has other than one degree of freedom or
-    lacks limits.
+    has no limits.
     """
     pin = _pinocchio()
     if list(model.parents)[1:] != list(range(model.njoints - 1)):

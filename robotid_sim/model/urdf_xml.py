@@ -10,7 +10,7 @@ from lxml import etree
 from robotid_sim.errors import UrdfError
 
 VERSION_PATTERN = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
-"""Of an XML declaration. Many URDFs say 0.0 there, which is no XML but means nothing."""
+"""Of an XML declaration. Many URDFs have 0.0 there, which is not XML, but harmless."""
 
 DECLARATION_PATTERN = re.compile(rb"<\?xml\s[^>]*\?>")
 MAX_HEAD_SIZE = 10_000

@@ -11,7 +11,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Scale
 
 SYMLOG_THRESHOLD = 4.0
-"""Value up to which a symlog axis is linear."""
+"""Largest value of the linear part of a symlog axis."""
 
 MIN_AXIS_RATIO = 5.0
 """Smallest ratio of the ends of a logarithmic axis with ticks at 1, 2 and 5 times powers of ten."""

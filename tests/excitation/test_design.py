@@ -230,7 +230,7 @@ def test_confounded_parameters_name_each_other():
     assert [name for name, _ in found["a"].partners] == ["b"]
     assert found["a"].partners[0][1] < -0.99
     assert found["a"].factor > MAX_CONFOUNDING_FACTOR > found["c"].factor
-    assert "correlated" in str(found["a"])
+    assert "by correlation" in str(found["a"])
     assert "with b (-1.00)" in str(found["a"])
 
 

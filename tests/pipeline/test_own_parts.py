@@ -193,7 +193,7 @@ def test_list_shows_a_plugin_with_its_origin(tmp_path):
         (
             "from dataclasses import dataclass\nfrom robotid_sim.tasks import TASKS\n"
             "@TASKS.register('idle')\n@dataclass\nclass Idle: pass",
-            "it lacks runs",
+            "it does not have runs",
         ),
         (
             "from robotid_sim.control import CONTROLLERS\n"

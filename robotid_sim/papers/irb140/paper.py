@@ -39,7 +39,7 @@ RANKED_MODELS = ("PSO", "QPSO", "reference")
 """Models from best to worst, by Table 4."""
 ORDER_TEXTS = {
     True: "The order is reversed: a better model tracks better.",
-    False: "Paired differences do not show the reversed order.",
+    False: "Paired differences do not confirm the reversed order.",
 }
 TOTAL_MASS = 98.0
 """Mass of the whole robot, base included, from its data sheet [kg]."""

@@ -130,7 +130,8 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D, friction: Float | None = No
 
     With the combinations G, :math:`Y = Y_b G`, and as G has full rank,
     :math:`Y_b = Y G^T (G G^T)^{-1}`. Friction is :math:`F_c \operatorname{sign}(\dot q) + F_v \dot
-    q`, eq. (1); for a plant with smooth friction another shape (N, 3) stands for the sign.
+    q`, eq. (1); for a plant with smooth friction `friction`, shape (N, 3), replaces the
+    sign.
     """
     G, inertial = combinations(), len(frames())
     Y = torque_regressor(arm(), q, dq, ddq)[:, :, :inertial] @ frames()
