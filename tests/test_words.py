@@ -29,10 +29,13 @@ IRREGULAR_PARTICIPLES = frozenset(
     "stuck swept taught thrown torn understood woken won worn begun broken thought".split()
 )
 
-VERBS_IN_ED_OR_ING = frozenset("need feed seed embed exceed bring string spring".split())
+VERBS_IN_ED_OR_ING = frozenset(
+    "need feed seed speed embed exceed bring string spring swing".split()
+)
 
 NOUNS_LIKE_PARTICIPLES = frozenset(
-    "bound coupling coloring finding meaning spacing setting gating warning recording".split()
+    "bound coloring coupling finding gating meaning oversampling recording setting spacing "
+    "warning".split()
 )
 
 ALLOWED_FUNCTIONS = {
@@ -47,6 +50,15 @@ ALLOWED_FUNCTIONS = {
     ),
 }
 """With the reason."""
+
+ADJECTIVES = frozenset(
+    "ahead all alone coarse deep far farthest fine first fixed free largest last late later least "
+    "left lower lowest many most near nearest random right sharp small smallest smooth sure tight "
+    "upper wide wrong".split()
+)
+"""No last word of a constant."""
+
+ALLOWED_CONSTANTS = {"LOWER": "bounds of a paper's parameters", "UPPER": "see LOWER"}
 
 MAX_WORDS = 25
 """Words of a message."""
@@ -65,7 +77,7 @@ PHRASES = re.compile(
     r"from which on|of ours|our own|foreign logs?|how far to trust|but for|far off|in words|"
     r"no real arm|"
     r"(row|number|torque|column|run|share|value) a (joint|row|point|link|motor|column|level|seed)|"
-    r""
+    r"(another|other) (shape|size|strength)|does not show|(is|are|be) told|told by|up to which"
     r")\b",
     re.IGNORECASE,
 )
@@ -117,6 +129,29 @@ def test_predicates_begin_with_is_or_has():
         allowed = is_property(node) or node.name in ALLOWED_FUNCTIONS
         if returns == "bool" and not allowed and not PREDICATE.match(node.name):
             wrong.append(f"{place} {node.name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def constants() -> Iterator[tuple[str, str]]:
+    """Yield the names of the numbers of modules with their place."""
+    for path, tree in modules().items():
+        for node in (node for node in tree.body if isinstance(node, ast.Assign)):
+            kinds = {type(leaf.value) for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)}
+            if kinds and kinds <= {int, float}:
+                names = (leaf for target in node.targets for leaf in ast.walk(target))
+                names = (leaf.id for leaf in names if isinstance(leaf, ast.Name))
+                yield from ((f"{path.relative_to(PACKAGE)}:{node.lineno}", name) for name in names)
+
+
+def test_constants_end_with_what_they_bound():
+    names = list(constants())
+    assert len(names) > 500
+    wrong = []
+    for place, name in names:
+        last = name.strip("_").split("_")[-1].lower()
+        vague = is_participle(last) or last in PREPOSITIONS | ADJECTIVES | VAGUE_NAMES
+        if name.isupper() and len(name) > 1 and vague and name not in ALLOWED_CONSTANTS:
+            wrong.append(f"{place} {name}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -24,19 +24,22 @@ PlanOrFolder = Annotated[
     options.argument(
         "PLAN",
         "For run a plan: a TOML file, or the name of one of `robotid campaign list`; "
-        "for the others the folder of a campaign.",
+        "for status, summary and export: the folder of a campaign.",
     ),
 ]
 
 RunOrTable = Annotated[
-    Path | None, options.output_option("Folder of the run; of export a .csv or .parquet.", "PATH")
+    Path | None,
+    options.output_option(
+        "For run: the folder to write; for export: a .csv or .parquet file.", "PATH"
+    ),
 ]
 
 ClusterName = Annotated[
     str | None,
     options.value(
         "WHERE",
-        "Run by Dask (extra cluster): local, or the address of a scheduler, as in "
+        "Run on Dask (needs the extra cluster): local, or the address of a scheduler, as in "
         "tcp://node1:8786.",
     ),
 ]
@@ -54,7 +57,7 @@ def campaign(
         bool, options.flag("--dry-run", "Print trials, shared work, time and disk; run none.")
     ] = False,
     again: Annotated[
-        bool, options.flag("--again", "Run those once more that failed or were late.")
+        bool, options.flag("--again", "Repeat the trials that failed or exceeded the time limit.")
     ] = False,
     cluster: ClusterName = None,
     trust_plugins: Annotated[
@@ -67,7 +70,7 @@ def campaign(
 
     A plan is a study, factors that change in it, and seeds of the noise. Designs, rollouts, logs
     and fits that trials share are made once. Every finished trial is kept in campaign.sqlite: a run
-    that was interrupted continues, and more seeds or levels add their trials only. The summary
+    that was interrupted resumes, and for added seeds or levels only the new trials run. The summary
     writes summary.html and figures/ into the folder. Exit 1 if a trial failed.
     """
     from robotid_sim.cli import campaign_actions as actions

@@ -19,7 +19,10 @@ def certify(
     seeds: Annotated[
         int,
         options.value(
-            "N", "Studies, of the seeds from --seed on, judged together.", min=1, max=10_000
+            "N",
+            "Number of studies with consecutive seeds from --seed on, pooled for one verdict.",
+            min=1,
+            max=10_000,
         ),
     ] = 1,
     no_replay: options.NoReplay = False,

@@ -24,7 +24,8 @@ def compare(
     """Test whether estimates of independent logs are of one robot, and list differences.
 
     The chosen estimates are compared pair by pair, by their covariances; the false-alarm rate is at
-    most 1 %. Predictions and tracking errors of folders are compared, too. Exit 1 if they differ.
+    most 1 %. For result folders, predictions and tracking errors are compared, too. Exit 1 if they
+    differ.
     """
     from robotid_sim.files import write_json
     from robotid_sim.pipeline.compare import compare as compare_estimates

@@ -46,9 +46,10 @@ def design(
     """Design an optimal excitation: a Fourier series, by D-optimality unless configured otherwise.
 
     Only the nominal model is used. The solver starts from the best of many random feasible motions;
-    at Ctrl-C the best so far is written, without a report. The constraints are checked on a grid
-    ten times finer than the solver's, and violations are printed. Exit 1 then, and if no excitation
-    satisfies the limits.
+    on Ctrl-C the best motion so far is written, without a report. The constraints are checked on a
+    grid
+    ten times finer than the solver's, and violations are printed. Exit 1 in that case, or if no
+    excitation satisfies the limits.
     """
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.pipeline.design import design as design_motions

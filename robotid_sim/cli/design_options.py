@@ -18,7 +18,10 @@ Solver = Annotated[
 Count = Annotated[
     int | None,
     options.value(
-        "N", "Number of trajectories, each given those before (OUT-2.json …).", min=1, max=1000
+        "N",
+        "Number of trajectories; each complements the ones before it (OUT-2.json …).",
+        min=1,
+        max=1000,
     ),
 ]
 PriorFiles = Annotated[
@@ -41,7 +44,9 @@ FloorHeight = Annotated[
 ]
 CsvFile = Annotated[
     Path | None,
-    options.file("Also write the (first) motion and the way back for a robot controller."),
+    options.file(
+        "Also write the (first) motion, with the return to its start, for a robot controller."
+    ),
 ]
 Explain = Annotated[
     bool, options.flag("--explain", "List weakly identifiable parameters and the reason.")

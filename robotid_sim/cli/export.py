@@ -28,7 +28,7 @@ def export(
     The suffix of the file says which: .urdf, .xml, .sdf, .py, .c. A TOML file beside a model holds
     what the format cannot represent: rotor inertia (not of MJCF), friction offset and constant,
     acceleration limits. Source code computes inverse dynamics, mass matrix, gravity and friction,
-    and needs numpy alone, or nothing.
+    and needs only numpy (.py), or nothing (.c).
     """
     from robotid_sim.pipeline.build_robot import build_robot
     from robotid_sim.pipeline.export import export as write_robot

@@ -40,8 +40,8 @@ def identify(
 ) -> int:
     """Identify parameters from logs, of the virtual experiment or of a machine.
 
-    Several logs of one robot are fitted together, each weighed by its noise. For a machine's log
-    ROBOT is the nominal model. A log of a wrong sign, unit or column, or with clipped torques, is
+    Several logs of one robot are fitted together, each weighted by its noise. For a machine's log
+    ROBOT is the nominal model. A log with a wrong sign, unit or column, or with clipped torques, is
     refused. Exit 1 if the fit failed or is untrusted; all files are still written, with a warning.
     """
     from robotid_sim.cli.study_options import recipe

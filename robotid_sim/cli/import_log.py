@@ -12,7 +12,9 @@ from robotid_sim.cli.command import command
 def import_(
     source: Annotated[
         list[Path],
-        options.argument("SOURCE", "CSV, NPZ, MAT, HDF5, Parquet, ROS bag; or files of columns."),
+        options.argument(
+            "SOURCE", "CSV, NPZ, MAT, HDF5, Parquet or ROS bag; or files that share the columns."
+        ),
     ],
     robot: Annotated[
         str,
@@ -27,7 +29,7 @@ def import_(
     write_map: Annotated[
         Path | None,
         options.file(
-            "Write the map here (TOML), to be corrected; a draft of it if the import fails."
+            "Write the inferred map here (TOML) for correction; if the import fails, a draft."
         ),
     ] = None,
     profile: Annotated[
@@ -37,11 +39,16 @@ def import_(
         ),
     ] = None,
     topic: Annotated[
-        str | None, options.value("NAME", "Topic of a bag with several of joint states.")
+        str | None,
+        options.value("NAME", "Topic to read, if the bag has several with joint states."),
     ] = None,
     segment: Annotated[
         int | None,
-        options.value("N", "Part of a log with gaps.  [default: the longest one]", min=1),
+        options.value(
+            "N",
+            "Number of the part to write, if gaps split the log.  [default: the longest part]",
+            min=1,
+        ),
     ] = None,
     base: options.BaseLink = None,
     tip: options.TipLink = None,

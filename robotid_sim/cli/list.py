@@ -35,7 +35,7 @@ def list_(
 ) -> int:
     """List the kinds, the items of a KIND, or the properties of the item NAME.
 
-    Of an item: its source, its options with default and meaning, and where its name goes.
+    For an item: its source, its options with default and meaning, and where its name is used.
     """
     from robotid_sim.plugins import load_plugins
 

@@ -86,7 +86,7 @@ Json = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")
 BaseLink = Annotated[
     str | None,
     value(
-        "LINK", "Link where the chain starts.  [default: the root; with --tip what carries the arm]"
+        "LINK", "Link where the chain starts.  [default: the root; with --tip, the base of the arm]"
     ),
 ]
 TipLink = Annotated[
@@ -111,7 +111,7 @@ Nominal = Annotated[
     file("URDF or MJCF of the nominal model.  [default: ROBOT, perturbed by about 20 %]"),
 ]
 NoFriction = Annotated[
-    bool, flag("--no-urdf-friction", "Drop the URDF's <dynamics> damping, friction.")
+    bool, flag("--no-urdf-friction", "Ignore damping and friction in the <dynamics> of the URDF.")
 ]
 Preset = Annotated[
     str | None, item_option("presets", "Sensors of a typical cell: ideal, lab, industrial, harsh.")
@@ -126,7 +126,7 @@ PlantDriveName = Annotated[
     str | None,
     item_option(
         "plant-drives",
-        "Elastic joints or play of the simulated plant, see `robotid list plant-drives`.",
+        "Elastic joints or backlash of the simulated plant, see `robotid list plant-drives`.",
     ),
 ]
 EngineName = Annotated[
@@ -146,7 +146,7 @@ Workers = Annotated[
     int | None, value("N", "Processes for independent work.  [default: all cores]", min=1, max=1024)
 ]
 ReportFile = Annotated[Path | None, file("Write a page with figures here (HTML).")]
-NoReplay = Annotated[bool, flag("--no-replay", "Leave the robot in 3-D output_option of the page.")]
+NoReplay = Annotated[bool, flag("--no-replay", "Leave the 3-D robot out of the page.")]
 ShowMotion = Annotated[bool, flag("--view", "Then show the motion in PyBullet's window.")]
 Meshes = Annotated[
     MeshMode,
@@ -219,7 +219,9 @@ MapFile = Annotated[Path | None, file("Map of columns (TOML); inferred if omitte
 EstimateFile = Annotated[Path, argument("ESTIMATE", "Estimate file of `robotid identify`.")]
 Force = Annotated[
     bool,
-    flag("--force", "Use the log although it contradicts the nominal model; then exit with 1."),
+    flag(
+        "--force", "Use the log even if it contradicts the nominal model; the exit code is then 1."
+    ),
 ]
 ResultFile = Annotated[Path | None, output_option("File for the result (JSON).")]
 
@@ -232,10 +234,7 @@ EstimatorNames = Annotated[
 ]
 HoldOutText = Annotated[
     str | None,
-    value(
-        "WHAT",
-        "Data to hold output_option and predict: last:30%, blocks:4 (each in turn), or a log.",
-    ),
+    value("WHAT", "Data to hold out and predict: last:30%, blocks:4 (each in turn), or a log."),
 ]
 ParameterFile = Annotated[
     Path | None,

@@ -11,8 +11,14 @@ from robotid_sim.cli.command import command
 @command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def payload(
     robot: options.RobotArg,
-    log: Annotated[Path, options.argument("LOG", "Log without the load, ours or foreign.")],
-    loaded: Annotated[Path, options.argument("LOADED", "Log with the load, ours or foreign.")],
+    log: Annotated[
+        Path,
+        options.argument("LOG", "Log without the load, of robotid or what `robotid import` reads."),
+    ],
+    loaded: Annotated[
+        Path,
+        options.argument("LOADED", "Log with the load, of robotid or what `robotid import` reads."),
+    ],
     load: Annotated[
         str | None,
         options.value(
@@ -28,10 +34,10 @@ def payload(
     *,
     study: options.Configuration,
 ) -> int:
-    """Estimate a load at the tip from two logs, or by a known load the torque constants.
+    """Estimate a load at the tip from two logs, or the torque constants from a known load.
 
     Both logs must be of the same cell; the motions need not be the same. Exit 1 if the fit failed,
-    if it is the first log that has the load, or if --load cannot be right.
+    if the load is in the first log instead of the second, or if --load is implausible.
     """
     from robotid_sim.cli.study_options import parse_load
     from robotid_sim.files import write_json

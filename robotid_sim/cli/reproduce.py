@@ -21,7 +21,9 @@ def reproduce(
     ] = False,
     runs: Annotated[
         int | None,
-        options.value("N", "Runs a method.  [default: the paper's number]", min=1, max=10_000),
+        options.value(
+            "N", "Number of runs per method.  [default: as in the paper]", min=1, max=10_000
+        ),
     ] = None,
     engine: options.EngineName = None,
     plugin: options.Plugins = None,

@@ -47,7 +47,8 @@ def run(
 
     Writes report.html, result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5,
     estimate.json, parameters.csv, run.log, meshes/ and manifest.json into OUT, all at once at the
-    end; until then they are in OUT/incomplete, and an earlier run of the robot stays. Other files
+    end; until then they are in OUT/incomplete, and the results of an earlier run stay in place.
+    Other files
     in OUT are kept. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be used.
     """
     from robotid_sim.pipeline.study import plan_study

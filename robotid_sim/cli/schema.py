@@ -20,9 +20,9 @@ def schema(
     out: Annotated[Path | None, options.output_option("Write it here instead.")] = None,
     json: options.Json = False,
 ) -> int:
-    """Print the JSON Schema of a kind of files: what another program may read or write.
+    """Print the JSON Schema of a kind of file that other programs may read or write.
 
-    Of a log it is that of the comment lines of a CSV, of a study that of the configuration.
+    For a log, the schema describes the comment lines of a CSV; for a study, the configuration.
     """
     from json import dumps
 

@@ -17,7 +17,7 @@ ResultFolder = Annotated[
     Path | None,
     options.value(
         "FOLDER",
-        "Show the log in this folder of `robotid run`; the layer inertia is of its models.",
+        "Show the log of this folder of `robotid run`; the layer inertia shows its models.",
     ),
 ]
 TaskName = Annotated[
@@ -32,7 +32,7 @@ Magnification = Annotated[
     float | None,
     options.value(
         "FACTOR",
-        "Factor of the errors that --task shows.  [default: 1, 2, 5, 10, ..., up to 0.2 rad]",
+        "Magnification of the errors that --task shows.  [default: 1, 2, 5, ..., up to 0.2 rad]",
         callback=options.positive,
     ),
 ]
@@ -41,7 +41,11 @@ RecordFile = Annotated[
 ]
 Time = Annotated[
     float | None,
-    options.value("SECONDS", "Time of a .png [s].  [default: the middle]", callback=options.finite),
+    options.value(
+        "SECONDS",
+        "Time at which a .png is taken [s].  [default: the middle of the motion]",
+        callback=options.finite,
+    ),
 ]
 Size = Annotated[
     str | None,

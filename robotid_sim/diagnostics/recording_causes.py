@@ -257,7 +257,7 @@ TORQUE_OUTLIER_KIND = "torque-outliers"
 LOAD_CUTOFF = 5.0
 """Cut-off frequency of the load [Hz]: impacts and rattle would change its sign repeatedly."""
 
-TIME_BEFORE, TIME_AFTER = 0.05, 0.25
+IMPACT_LEAD, IMPACT_DELAY = 0.05, 0.25
 """Time of impacts before and after a change of sign of the load [s]: the load is nominal, and
 backlash takes time."""
 
@@ -292,7 +292,7 @@ def replace_by_backlash(
     )
     turns = np.zeros(load.shape, dtype=bool)
     turns[1:] = (slow[1:] >= 0.0) != (slow[:-1] >= 0.0)
-    before, after = round(TIME_BEFORE * rate), round(TIME_AFTER * rate)
+    before, after = round(IMPACT_LEAD * rate), round(IMPACT_DELAY * rate)
     size = before + after + 1
     # The window of a filter is symmetric; its origin shifts it.
     reversal = maximum_filter1d(turns, size, axis=0, origin=size // 2 - before)
@@ -330,7 +330,7 @@ def _backlash(joint: str, impacts: Bool1D, reversal: Bool1D) -> Cause:
         kind="backlash",
         joints=(joint,),
         finding="the torque jumps where the load of the joint changes sign: backlash",
-        evidence=f"{at} of {count} torque impacts come at most {TIME_AFTER:g} s after the "
+        evidence=f"{at} of {count} torque impacts come at most {IMPACT_DELAY:g} s after the "
         f"load changes sign, where {percent(float(reversal.mean()))} of all "
         f"samples are",
         remedy="adjust the gear, or measure on the link side",

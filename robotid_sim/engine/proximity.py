@@ -44,7 +44,7 @@ SEARCH_DISTANCE = 0.15
 MAX_CACHED_PATHS = 8
 """Paths, by their number of samples, with cached distances."""
 
-SPREAD, DEEP = 0.1, 0.01
+OVERLAP_MARGIN, MIN_OVERLAP_DEPTH = 0.1, 0.01
 """Additional depth of an overlap of concentric hulls [m], and the depth from which it counts
 [m]."""
 
@@ -195,16 +195,16 @@ class Proximity(Closeable):
         centers = self._places(T)[1][at[:, None], hulls]
         apart = centers[:, 0] - centers[:, 1]
         gap, reach = np.linalg.norm(apart, axis=1), self._radii[hulls].sum(axis=1)
-        inside = np.where(reach < FLOOR_SIZE, np.clip(-d / DEEP, 0.0, 1.0), 0.0)
+        inside = np.where(reach < FLOOR_SIZE, np.clip(-d / MIN_OVERLAP_DEPTH, 0.0, 1.0), 0.0)
         out = apart / np.maximum(gap, MIN_CENTER_DISTANCE)[:, None]
         spread = self._compute_gradients(T[at], hulls, centers, out)
         share = 1.0 - gap / reach
         growing = (inside > 0.0) & (inside < 1.0)
         far, steep = distance.copy(), gradient.copy()
-        far[at, pair] -= SPREAD * inside * share
+        far[at, pair] -= OVERLAP_MARGIN * inside * share
         steep[at, pair] += (
-            SPREAD * (growing * share / DEEP)[:, None] * slope
-            + SPREAD * (inside / reach)[:, None] * spread
+            OVERLAP_MARGIN * (growing * share / MIN_OVERLAP_DEPTH)[:, None] * slope
+            + OVERLAP_MARGIN * (inside / reach)[:, None] * spread
         )
         return (distance, gradient), (far, steep)
 

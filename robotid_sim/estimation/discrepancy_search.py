@@ -19,8 +19,8 @@ from robotid_sim.estimation.block_sandwich import (
 from robotid_sim.estimation.discrepancy import Discrepancy, weigh_discrepancy, whiten_by_columns
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.hold_out import (
-    MIN_GAIN_OVER_ERROR_TESTED,
-    MIN_GAIN_OVER_ERROR_UNSHARED,
+    MIN_TESTED_GAIN_RATIO,
+    MIN_UNSHARED_GAIN_RATIO,
     HeldOut,
     compute_worth,
 )
@@ -295,7 +295,7 @@ class _ExplainedRows:
             before = dict(selected)
             for j in selected:
                 candidates = {
-                    c: MIN_GAIN_OVER_ERROR_UNSHARED if c in harmless else MIN_GAIN_OVER_ERROR_TESTED
+                    c: MIN_UNSHARED_GAIN_RATIO if c in harmless else MIN_TESTED_GAIN_RATIO
                     for c in shown
                     if self.keys[c][1] == j
                 }
@@ -330,7 +330,7 @@ def _select_forward(
             break
         selected.append(remaining[best])
         before = before + gains[best]
-    gain = compute_worth(score(together) - empty, MIN_GAIN_OVER_ERROR_TESTED)
+    gain = compute_worth(score(together) - empty, MIN_TESTED_GAIN_RATIO)
     return list(together) if gain > max(float((before - empty).sum()), MIN_GAIN) else selected
 
 

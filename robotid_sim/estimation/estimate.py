@@ -197,7 +197,7 @@ def load_chosen(path: str | Path) -> tuple[list[Estimate], Estimate, dict[str, A
     return estimates, chosen, context
 
 
-SLACK, ROUNDING = 1e-6, 1e-12
+ENTRY_TOLERANCE, ROUNDING_TOLERANCE = 1e-6, 1e-12
 """Relative tolerances of a covariance: of each entry, and of the largest one."""
 
 _STRICT_CONFIG = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
@@ -234,12 +234,12 @@ def _require_covariance(cov: Float2D | None) -> None:
     if cov is None or cov.ndim != 2 or len(cov) != len(cov.T):
         return  # the estimate reports it
     scale = np.sqrt(np.abs(np.diag(cov)))
-    bound, rounding = np.outer(scale, scale), ROUNDING * scale.max(initial=0.0) ** 2
+    bound, rounding = np.outer(scale, scale), ROUNDING_TOLERANCE * scale.max(initial=0.0) ** 2
     if not (bound < MAX_VARIANCE).all() or (np.diag(cov) < -rounding).any():
         raise ValueError("'cov' is not a covariance: variances must be finite and not negative")
-    if (np.abs(cov) > (1.0 + SLACK) * bound + rounding).any():
+    if (np.abs(cov) > (1.0 + ENTRY_TOLERANCE) * bound + rounding).any():
         raise ValueError("'cov' is not a covariance: entries exceed the bound by its variances")
-    if (np.abs(cov - cov.T) > SLACK * bound + rounding).any():
+    if (np.abs(cov - cov.T) > ENTRY_TOLERANCE * bound + rounding).any():
         raise ValueError("'cov' is not a covariance: it is not symmetric")
 
 

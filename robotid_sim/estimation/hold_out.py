@@ -45,10 +45,10 @@ MIN_GAIN = 6.0
 MIN_GAIN_OVER_ERROR = 2.5
 """Minimum gain over its standard error."""
 
-MIN_GAIN_OVER_ERROR_TESTED = 1.5
+MIN_TESTED_GAIN_RATIO = 1.5
 """Minimum gain over its standard error after a test of the whole sample."""
 
-MIN_GAIN_OVER_ERROR_UNSHARED = 1.0
+MIN_UNSHARED_GAIN_RATIO = 1.0
 """The same for functions that cannot be a parameter of a different joint."""
 
 RIDGE_WEIGHT = 1e-10

@@ -36,7 +36,7 @@ from robotid_sim.excitation.problem import Aim, ExcitationProblem
 PENALTY_WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
 """Of the rounds; the criterion is a logarithm, the excess of order one."""
 
-FIRST, LATER = 20, 10
+FIRST_ROUND_ITERATIONS, LATER_ROUND_ITERATIONS = 20, 10
 """Iterations of the first and of a later round; more would converge while links still touch."""
 
 WIDE_DRAW_COUNT = 6
@@ -210,7 +210,10 @@ def _rounds(
     best, least, success, message = None, np.inf, False, ""
     last_excess = np.inf
     for k, weight in enumerate(weights):
-        penalty, turns = Penalty(problem, constraints, stations, weight), LATER if k else FIRST
+        penalty, turns = (
+            Penalty(problem, constraints, stations, weight),
+            LATER_ROUND_ITERATIONS if k else FIRST_ROUND_ITERATIONS,
+        )
         goals = (Aim(problem, stage), penalty)
         y, success, message = problem.descend(x, goals, kinematic, turns, watch)
         x = problem.shrink_to_limits(y)
@@ -274,7 +277,9 @@ def move_apart(problem: ExcitationProblem, x: Float1D) -> Float1D | None:
     stations = _first_stations(constraints)
     for _ in range(MAX_ROUNDS):
         penalty = Penalty(problem, constraints, stations, PENALTY_WEIGHTS[-1])
-        y, _, _ = problem.descend(x, (nearness, penalty), problem.kinematic_constraints(), LATER)
+        y, _, _ = problem.descend(
+            x, (nearness, penalty), problem.kinematic_constraints(), LATER_ROUND_ITERATIONS
+        )
         x = problem.shrink_to_limits(y)
         if problem.is_feasible(x) and not problem.find_violations(x):
             return x

@@ -136,6 +136,6 @@ def _complete_map(
     note = (
         f"WARNING: torques are currents times {shown} N m/A ± {percent(constants.std)} "
         f"({constants.source}); all parameters scale with them: give torque_constant in a map, or "
-        f"--torque-gain-std {constants.std:g}"
+        f"--drive-gain-std {constants.std:g}"
     )
     return update, [note]

@@ -31,8 +31,8 @@ from robotid_sim.inputs import (
     require_nameable,
 )
 from robotid_sim.model.mjcf_tree import (
-    BALL,
-    FREE,
+    BALL_JOINT_TYPE,
+    FREE_JOINT_TYPE,
     HINGE,
     SLIDE,
     MjcfDrives,
@@ -159,7 +159,7 @@ MJCF_FORMAT = "MJCF"
 WORLD_LINK = "world"
 """Link of what does not move."""
 
-OTHER_JOINT_KINDS = {FREE: "free", BALL: "ball"}
+OTHER_JOINT_KINDS = {FREE_JOINT_TYPE: "free", BALL_JOINT_TYPE: "ball"}
 
 _log = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from robotid_sim.model.joint_terms import SPRING, JointTerm
 HINGE, SLIDE = 3, 2
 """Types of joints that a robot may have; 0 is free, 1 a ball."""
 
-FREE, BALL = 0, 1
+FREE_JOINT_TYPE, BALL_JOINT_TYPE = 0, 1
 EQUALITY_JOINT_TYPE = 2
 JOINT_TRANSMISSIONS = (0, 1)
 """Transmissions of an actuator that act on a joint."""
@@ -171,7 +171,12 @@ OTHER_SHAPE_NAMES = {0: "plane", 1: "height field", 4: "ellipsoid", 8: "signed d
 MIN_HIDDEN_GROUP = 3
 """Groups of geoms from this one on are not shown by MuJoCo's viewer, unless asked for."""
 
-JOINT_KINDS = {FREE: "floating", BALL: "floating", HINGE: "revolute", SLIDE: "prismatic"}
+JOINT_KINDS = {
+    FREE_JOINT_TYPE: "floating",
+    BALL_JOINT_TYPE: "floating",
+    HINGE: "revolute",
+    SLIDE: "prismatic",
+}
 
 
 class MjcfTree:

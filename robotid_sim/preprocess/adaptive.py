@@ -237,7 +237,7 @@ def smoother_of(preprocessor: Preprocessor) -> RtsSmoother | None:
     return None
 
 
-LOWEST, OCTAVES = 1.25, 5
+LOWEST_EDGE, OCTAVE_COUNT = 1.25, 5
 """Upper edge of the lowest band [Hz], and number of octave bands above it."""
 
 MIN_EXPLAINED_RATIO = 1.2
@@ -285,9 +285,9 @@ def find_explained_band(model: Float2D, residual: Float2D, rate: float) -> Float
     length = min(len(model), round(SPECTRUM_WINDOW * rate))
     f, of_model = scipy.signal.welch(model, rate, nperseg=length, axis=0)
     _, of_rest = scipy.signal.welch(residual, rate, nperseg=length, axis=0)
-    ends = np.full(model.shape[1], LOWEST)
-    for octave in range(1, OCTAVES + 1):
-        low, high = LOWEST * 2.0 ** (octave - 1), LOWEST * 2.0**octave
+    ends = np.full(model.shape[1], LOWEST_EDGE)
+    for octave in range(1, OCTAVE_COUNT + 1):
+        low, high = LOWEST_EDGE * 2.0 ** (octave - 1), LOWEST_EDGE * 2.0**octave
         band = (f >= low) & (f < high)
         power = of_model[band].sum(axis=0), of_rest[band].sum(axis=0)
         ends[(ends == low) & (power[0] > MIN_EXPLAINED_RATIO**2 * power[1])] = high

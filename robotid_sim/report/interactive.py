@@ -33,7 +33,7 @@ MIN_TICK_DISTANCE = 0.06
 PIXELS_PER_INCH = 115.0
 """Pixels per inch: a page is wider than a printed figure."""
 
-TOP, BOTTOM, BETWEEN = 0.55, 0.4, 0.36
+TOP_MARGIN, BOTTOM_MARGIN, PANEL_SPACING = 0.55, 0.4, 0.36
 """Room above, below and between the panels [in]."""
 
 
@@ -230,11 +230,11 @@ def _arrangement(chart: Chart, columns: int) -> dict[str, Any]:
     widths = widths / widths.sum() * (1.0 - gap * (columns - 1))
     lefts = np.concatenate([[0.0], np.cumsum(widths + gap)[:-1]])
     tall = max(chart.panel_height, 1.5 if columns < chart.columns else 0.0)
-    inner = rows * tall + (rows - 1) * BETWEEN
+    inner = rows * tall + (rows - 1) * PANEL_SPACING
     axes, annotations = {}, []
     for k, panel in enumerate(chart.panels):
         row, column = divmod(k, columns)
-        top = 1.0 - row * (tall + BETWEEN) / inner
+        top = 1.0 - row * (tall + PANEL_SPACING) / inner
         number = "" if k == 0 else str(k + 1)
         x = [float(lefts[column]), float(lefts[column] + widths[column])]
         title = getattr(panel, "x_label", "") if chart.is_lowest(k, columns) else ""
@@ -245,7 +245,7 @@ def _arrangement(chart: Chart, columns: int) -> dict[str, Any]:
             place = {"x": x[0], "y": top, "xref": "paper", "yref": "paper", "showarrow": False}
             anchors = {"xanchor": "left", "yanchor": "bottom"}
             annotations.append({**place, **anchors, "text": f"<b>{escape_markup(panel.title)}</b>"})
-    height = round(PIXELS_PER_INCH * (inner + TOP + BOTTOM))
+    height = round(PIXELS_PER_INCH * (inner + TOP_MARGIN + BOTTOM_MARGIN))
     return {"axes": axes, "annotations": annotations, "height": height}
 
 

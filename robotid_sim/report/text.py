@@ -168,7 +168,9 @@ def _body_table(links: Sequence[dict[str, Any]]) -> Table:
             " ".join(f"{moment:.4g}" for moment in link["principal_moments"]) for link in links
         ],
         "triangle margin": [f"{link['triangle_margin']:.2g}" for link in links],
-        "least pseudo inertia": [f"{link['pseudo_inertia_eigenvalues'][0]:.2g}" for link in links],
+        "smallest pseudo-inertia eigenvalue": [
+            f"{link['pseudo_inertia_eigenvalues'][0]:.2g}" for link in links
+        ],
     }
     return Table.from_columns(columns, text_columns=2)
 

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.viewer.view_settings import direction
 
-NEAREST, FARTHEST = 0.02, 20.0
+NEAR_PLANE, FAR_PLANE = 0.02, 20.0
 """Near and far plane over the distance of the target."""
 
 FAR_FOV = 3.0
@@ -111,7 +111,7 @@ class Camera:
 
     def clip_planes(self) -> tuple[float, float]:
         """Compute the distances of the near and the far plane [m]."""
-        return NEAREST * self.distance, FARTHEST * self.distance
+        return NEAR_PLANE * self.distance, FAR_PLANE * self.distance
 
     def projection_matrix(self) -> Float2D:
         """Compute the transform from camera to clip space, shape (4, 4)."""

@@ -32,7 +32,7 @@ from robotid_sim.viewer.renderer import (
 from robotid_sim.viewer.robot_visuals import reach
 from robotid_sim.viewer.view_settings import ViewSettings
 
-GHOST_OPACITY, FADED = 0.42, 0.38
+GHOST_OPACITY, FADED_OPACITY = 0.42, 0.38
 MODEL_OPACITY = 0.6
 """Opacity of ghosts in their own colors, which are closer to the robot than others."""
 PATCH_PIXELS = 24
@@ -140,7 +140,7 @@ class Compositor(Closeable):
         picture = self.backdrop.copy()
         self._shadow.cast(picture, self._renderer.render(self._light_camera, self._light))
         image = self._robot.render(self.camera, self._light, scale)
-        opacity = FADED if "inertia" in layers else 1.0
+        opacity = FADED_OPACITY if "inertia" in layers else 1.0
         ghosts = self._render_ghosts(image, time)
         alpha = [MODEL_OPACITY if a.color else GHOST_OPACITY for _, a, _ in self._ghosts]
         for (ghost, front), share in zip(ghosts, alpha, strict=True):

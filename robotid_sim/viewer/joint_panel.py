@@ -185,7 +185,7 @@ class JointPanel:
 
 CURVES_HEAD, PLOT, CURVES_GAP = 36, 40, 16
 """Heights of the title, of a plot and of the gap between plots [units]."""
-LEFT, RIGHT = 42, 12
+LEFT_MARGIN, RIGHT_MARGIN = 42, 12
 PLOT_RANGE_RATIO = 1.1
 """Range of a plot over that of its values."""
 
@@ -264,22 +264,27 @@ class JointCurves:
             half = 0.5 * max((high - low) * PLOT_RANGE_RATIO, 1e-9)
             span = (0.5 * (low + high) - half, 0.5 * (low + high) + half)
             inside = [v for v in bounds.get(name, ()) if span[0] < v < span[1]]
-            drawing.bar((LEFT, top, PANEL_WIDTH - RIGHT, top + PLOT), colors.WHITE_COLOR)
+            drawing.bar(
+                (LEFT_MARGIN, top, PANEL_WIDTH - RIGHT_MARGIN, top + PLOT), colors.WHITE_COLOR
+            )
             for number, value in enumerate((0.0, *inside)):
                 height = top + PLOT * float(_share(np.array([value]), span)[0])
                 tone = colors.LIMIT_COLOR if number else colors.GRID_COLOR
-                drawing.bar((LEFT, height, PANEL_WIDTH - RIGHT, height + 0.6), tone)
+                drawing.bar((LEFT_MARGIN, height, PANEL_WIDTH - RIGHT_MARGIN, height + 0.6), tone)
             for value, height, anchor in ((span[1], top, "ra"), (span[0], top + PLOT, "rb")):
-                position = (LEFT - 3, height)
+                position = (LEFT_MARGIN - 3, height)
                 drawing.text(position, short_number(value), 9.0, colors.MUTED_COLOR, anchor=anchor)
             for color, curve in curves.items():
                 y = top + PLOT * _share(curve[:, joint], span)
                 points = (np.column_stack([self._x(t), y]) * drawing.unit).ravel().tolist()
                 drawing.pen.line(points, fill=color, width=round(1.2 * drawing.unit), joint="curve")
             title = f"{name} [{CURVE_UNITS[name][is_prismatic]}]"
-            drawing.text((LEFT, top - 2), title, 9.0, colors.MUTED_COLOR, anchor="lb")
+            drawing.text((LEFT_MARGIN, top - 2), title, 9.0, colors.MUTED_COLOR, anchor="lb")
         foot = CURVES_HEAD + (PLOT + CURVES_GAP) * len(self._plots) - 3
-        for x, time, anchor in ((LEFT, t[0], "lb"), (PANEL_WIDTH - RIGHT, t[-1], "rb")):
+        for x, time, anchor in (
+            (LEFT_MARGIN, t[0], "lb"),
+            (PANEL_WIDTH - RIGHT_MARGIN, t[-1], "rb"),
+        ):
             drawing.text(
                 (x, foot), f"{short_number(time)} s", 9.0, colors.MUTED_COLOR, anchor=anchor
             )
@@ -287,7 +292,9 @@ class JointCurves:
     def _x(self, t: Float1D) -> Float1D:
         """Compute the horizontal positions of times [units]."""
         first, last = self.animation.start, self.animation.end
-        return np.asarray(LEFT + (PANEL_WIDTH - LEFT - RIGHT) * (t - first) / (last - first))
+        return np.asarray(
+            LEFT_MARGIN + (PANEL_WIDTH - LEFT_MARGIN - RIGHT_MARGIN) * (t - first) / (last - first)
+        )
 
 
 def compute_needed_torque(model: Robot, animation: Animation) -> Float2D:

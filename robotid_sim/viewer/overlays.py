@@ -20,7 +20,7 @@ from robotid_sim.viewer.drawing import OVERSAMPLING_FACTOR
 from robotid_sim.viewer.renderer import RenderedImage
 from robotid_sim.viewer.robot_visuals import inertia_ellipsoid
 
-AHEAD, HIDDEN = 0.35, 0.28
+AHEAD_OPACITY, HIDDEN_FACTOR = 0.35, 0.28
 """Opacity of the path ahead of the tool, and factor for a path behind the robot."""
 DEPTH_BIAS = 0.01
 """Share of the depth by which a hidden line must be behind the robot."""
@@ -79,13 +79,13 @@ class PathOverlay:
         ahead = np.vstack([tip, self._uv[now:]])
         behind = np.vstack([self._uv[:now], tip])
         for uv, is_hidden, width, opacity in (
-            (ahead, np.r_[hidden[now], hidden[now:]], 1.3, AHEAD),
+            (ahead, np.r_[hidden[now], hidden[now:]], 1.3, AHEAD_OPACITY),
             (behind, np.r_[hidden[:now], hidden[now - 1]], 2.2, 1.0),
         ):
             # Longest parts that are hidden or visible; they share end points.
             changes = np.flatnonzero(is_hidden[1:] != is_hidden[:-1]) + 1
             for a, b in zip(np.r_[0, changes], np.r_[changes + 1, len(uv)], strict=True):
-                factor = HIDDEN if is_hidden[a] else 1.0
+                factor = HIDDEN_FACTOR if is_hidden[a] else 1.0
                 canvas.line(uv[a:b], self._color, width, opacity * factor)
         canvas.dot(tip, self._color, 3.2)
 

@@ -23,7 +23,7 @@ FILE_SUFFIXES = (".png", ".gif", ".mp4")
 MAX_GIF_RATE = 50.0
 """Largest frame rate of a GIF [1/s]; viewers slow down frames of less than 20 ms."""
 
-SHARP, SMOOTH = 3.0, 1.5
+PICTURE_OVERSAMPLING, FILM_OVERSAMPLING = 3.0, 1.5
 """Oversampling of a single picture, and of the frames of a film."""
 
 PALETTE_FRAME_COUNT = 6
@@ -104,10 +104,12 @@ def record(
     with Compositor(motions, settings, models) as compositor, atomic_path(path) as temporary:
         if suffix == ".png":
             picture_time = 0.5 * (start + end) if time is None else time
-            compositor.frame(picture_time, SHARP).save(temporary, optimize=True)
+            compositor.frame(picture_time, PICTURE_OVERSAMPLING).save(temporary, optimize=True)
         else:
             times = start + np.arange(count) * speed / fps
-            frames = (compositor.frame(t, SMOOTH) for t in _count_frames(times, progress))
+            frames = (
+                compositor.frame(t, FILM_OVERSAMPLING) for t in _count_frames(times, progress)
+            )
             if suffix == ".gif":
                 sample_times = times[:: max(1, count // PALETTE_FRAME_COUNT)]
                 samples = [compositor.frame(t, 1.0) for t in sample_times]

@@ -8,7 +8,7 @@ from robotid_sim.errors import OptionError, UnknownNameError
 if TYPE_CHECKING:
     from robotid_sim.model.robot import Robot
 
-SMALLEST, LARGEST = 16, 4096  # [pixels]
+MIN_PICTURE_SIZE, MAX_PICTURE_SIZE = 16, 4096  # [pixels]
 
 VIEW_ANGLES = {
     "front": (90.0, -8.0),
@@ -68,10 +68,12 @@ class ViewSettings:
     """One of `RENDERER_NAMES`; ``auto`` is EGL if there is a graphics card."""
 
     def __post_init__(self) -> None:
-        if not all(SMALLEST <= side <= LARGEST for side in (self.width, self.height)):
+        if not all(
+            MIN_PICTURE_SIZE <= side <= MAX_PICTURE_SIZE for side in (self.width, self.height)
+        ):
             raise OptionError(
                 f"a size of {self.width}x{self.height} is not usable; width and height must lie in "
-                f"{SMALLEST} to {LARGEST} pixels"
+                f"{MIN_PICTURE_SIZE} to {MAX_PICTURE_SIZE} pixels"
             )
         direction(self.camera)
         for name in sorted(self.layers - set(LAYERS)):

@@ -35,7 +35,7 @@ FIELD_OF_VIEW = 90.0
 SIDE, TOP, BOTTOM = 260, 60, 135
 """Parts of the window covered by PyBullet's panels at its edges, with a margin [pixels]."""
 
-GHOST_OPACITY, FADED = 0.4, 0.25
+GHOST_OPACITY, FADED_OPACITY = 0.4, 0.25
 
 GHOST_SHIFT = 0.006
 """Shift of a ghost over the distance of the camera: at the robot's position, which is normal with a
@@ -70,7 +70,7 @@ class WindowScene:
         parts, points = visuals_and_bounds(animations, bounding)
         tones, size = animation_colors(animations), reach(robot)
         self._robots = {1.0: PosedRobot(client, robot, parts)}
-        self._robots[FADED] = PosedRobot(client, robot, _tint(parts, None, FADED))
+        self._robots[FADED_OPACITY] = PosedRobot(client, robot, _tint(parts, None, FADED_OPACITY))
         self._painted: dict[float, dict[int, Rgb | None]] = {
             opacity: dict.fromkeys(range(-1, robot.dof)) for opacity in self._robots
         }
@@ -95,7 +95,7 @@ class WindowScene:
 
     def update(self, state: JointState, layers: set[str]) -> None:
         """Set a state, and show the layers."""
-        opacity = FADED if "inertia" in layers else 1.0
+        opacity = FADED_OPACITY if "inertia" in layers else 1.0
         for alpha, robot in self._robots.items():
             robot.show(visible=alpha == opacity)
             robot.pose(state.q)

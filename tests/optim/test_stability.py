@@ -426,8 +426,8 @@ def median_cost(rho, seeds, method, **options):
         [
             minimize(
                 cost,
-                model.LOWER,
-                model.UPPER,
+                model.LOWER_BOUNDS,
+                model.UPPER_BOUNDS,
                 method=method,
                 max_evals=BUDGET,
                 rng=np.random.default_rng(seed),
@@ -448,7 +448,7 @@ def test_elpidso_is_far_below_the_standard_swarm(rho):
 @pytest.mark.nightly
 def test_elpidso_is_far_below_the_standard_swarm_on_four_of_five_trajectories():
     medians = [
-        [median_cost(rho, 15, name) for name in ("elpidso", "ldw-pso")] for rho in model.FITTED
+        [median_cost(rho, 15, name) for name in ("elpidso", "ldw-pso")] for rho in model.FITTED_RHOS
     ]
     assert sum(elpidso <= RATIO * standard for elpidso, standard in medians) >= 4
 

@@ -23,7 +23,13 @@ from robotid_sim.papers.irb140.model import (
     mape,
     parameter_vector,
 )
-from robotid_sim.papers.irb140.paper import CLAMPS, EQUAL_SHARES, EQUAL_STEPS, WIDE, add_computed
+from robotid_sim.papers.irb140.paper import (
+    CLAMPS,
+    EQUAL_SHARES,
+    EQUAL_STEPS,
+    WIDE_CASE,
+    add_computed,
+)
 from robotid_sim.papers.irb140.swarms import (
     METHOD_SETTINGS,
     QUBIT_CLAMP,
@@ -217,7 +223,7 @@ def qubits_with(table: TrialTable, found) -> dict:
 
 def one_clamp(table: TrialTable) -> dict:
     """Let PSO fly with the qubits' clamp: without what makes the difference."""
-    return {("search", WIDE, "pso"): table.runs("clamp", "pso", f"{QUBIT_CLAMP:.4f}")}
+    return {("search", WIDE_CASE, "pso"): table.runs("clamp", "pso", f"{QUBIT_CLAMP:.4f}")}
 
 
 def same_model(table: TrialTable) -> dict:

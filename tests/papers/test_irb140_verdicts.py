@@ -12,7 +12,7 @@ from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
 from robotid_sim.papers.irb140.paper import (
     CLAMPS,
     SMALL,
-    WIDE,
+    WIDE_CASE,
     compare_models,
     constants,
     pairs_of_clamps,
@@ -68,7 +68,7 @@ def results(
     rows = {
         ("search", box, method): searched(0.1 if method == "delta-well" else 5.0)
         for method in METHOD_SETTINGS
-        for box in (WIDE, SMALL)
+        for box in (WIDE_CASE, SMALL)
     }
     rows |= {
         ("clamp", f"{clamp:.4f}", method): searched(given.get((method, clamp), 5.0), clamp)

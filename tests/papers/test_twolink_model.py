@@ -19,7 +19,7 @@ from robotid_sim.papers.twolink.model import (
 )
 from robotid_sim.papers.twolink.trials import (
     ADDED_LOADS,
-    POINTS,
+    DIVERSITY_POINTS,
     VARIANT_NAMES,
     TorqueCriterion,
     add_point_mass,
@@ -41,7 +41,7 @@ LARGEST_RESIDUAL = 1e-9
 
 
 def test_parameters_are_those_the_paper_prints() -> None:
-    np.testing.assert_allclose(model.TRUE_PARAMETERS, model.PRINTED, atol=1e-4)
+    np.testing.assert_allclose(model.TRUE_PARAMETERS, model.PRINTED_PARAMETERS, atol=1e-4)
 
 
 def test_torque_is_linear_in_the_parameters_but_for_a_known_part() -> None:
@@ -70,13 +70,13 @@ def test_regressor_is_the_lagrangian_of_the_arm() -> None:
 
 
 def test_hanging_motion_is_small_and_excites_badly() -> None:
-    for run in integrate(model.FITTED):
+    for run in integrate(model.FITTED_RHOS):
         assert np.abs(run.q - run.q[0]).max() < 0.03
         assert 1100.0 < np.linalg.cond(run.regressor()) < 1600.0
 
 
 def test_least_squares_is_exact_on_exact_data() -> None:
-    for run in integrate(model.FITTED):
+    for run in integrate(model.FITTED_RHOS):
         found = TorqueCriterion.from_run(run)
         np.testing.assert_allclose(found.least_squares, model.TRUE_PARAMETERS, atol=1e-12)
         assert found.floor < 1e-28
@@ -148,7 +148,7 @@ def test_a_variant_keeps_its_budget_and_its_box(criterion, variant) -> None:
     found, again = (minimize_criterion(variant, criterion, 2000, 0, ["test"]) for _ in range(2))
     assert found == again
     assert found["evaluations"] == 2000
-    assert len(found["diversity"]) == POINTS
+    assert len(found["diversity"]) == DIVERSITY_POINTS
     beta = np.array(found["parameters"])
     assert ((beta >= model.LOWER) & (beta <= model.UPPER)).all()
     assert found["excess"] == pytest.approx(float(criterion.excess(beta[None])[0]))

@@ -22,7 +22,7 @@ from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.preprocess.adaptive import (
     BY_JOINT,
     CUTOFF_RATIO,
-    LOWEST,
+    LOWEST_EDGE,
     Adaptive,
     find_explained_band,
     rows_by_joint,
@@ -173,7 +173,7 @@ def test_what_is_explained_again_above_a_gap_does_not_count():
     ]
     nothing = band(5.0, 20.0, 2.0)
     assert find_explained_band(nothing[:, None], band(0.0, 80.0, 1.0)[:, None], RATE).tolist() == [
-        LOWEST
+        LOWEST_EDGE
     ]
 
 
@@ -186,7 +186,7 @@ def test_rows_come_as_often_as_the_fastest_joint_needs(engine, arm):
     assert rows.cutoff == max(rows.cutoffs)
     assert rows.rate == 2.0 * rows.cutoff
     assert rows.edge == pytest.approx(0.1 * max(1.0, 5.0 / min(rows.cutoffs)))
-    assert min(rows.cutoffs) >= CUTOFF_RATIO * LOWEST
+    assert min(rows.cutoffs) >= CUTOFF_RATIO * LOWEST_EDGE
     quiet = rows_by_joint(motion, case.nominal, Rows())
     assert all(a >= b for a, b in zip(quiet.cutoffs, rows.cutoffs, strict=True))
 

@@ -20,8 +20,8 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.model.solid import Solid
 from robotid_sim.report.page import Page, page_text, write_page
 from robotid_sim.report.replay.data import (
-    COARSE,
-    FINE,
+    ARM_TRIANGLES,
+    GHOST_TRIANGLES,
     MAX_SAMPLES,
     body_meshes,
     replay_data,
@@ -84,7 +84,7 @@ def test_a_replay_is_a_small_part_of_a_page(name) -> None:
     page = page_of(robot)
     more = len(page_text(page)) - len(page_text(replace(page, replay=None)))
     assert more < LARGEST
-    for meshes, most in zip(body_meshes(robot), (FINE, COARSE), strict=True):
+    for meshes, most in zip(body_meshes(robot), (ARM_TRIANGLES, GHOST_TRIANGLES), strict=True):
         assert sum(len(mesh.faces) for mesh in meshes) <= most
         assert {mesh.body for mesh in meshes} == set(range(-1, robot.dof))
 

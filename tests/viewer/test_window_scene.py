@@ -13,7 +13,7 @@ from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import Animation, ContactTimes
 from robotid_sim.viewer.pybullet_renderer import PosedRobot
 from robotid_sim.viewer.view_settings import WINDOW_LAYERS, ViewSettings
-from robotid_sim.viewer.window_scene import FADED, MAX_LINES, WindowScene
+from robotid_sim.viewer.window_scene import FADED_OPACITY, MAX_LINES, WindowScene
 
 SETTINGS = ViewSettings(width=1280, height=800)
 
@@ -101,8 +101,8 @@ def test_layers_show_and_hide_what_they_name(scene) -> None:
         settle(scene, 1.0, layers)
         assert scene._frames.visible == ("frames" in layers)
         assert [masses.visible for masses in scene._masses] == ["inertia" in layers]
-        assert scene._robots[FADED].visible == ("inertia" in layers)
-        assert scene._robots[1.0].visible != scene._robots[FADED].visible
+        assert scene._robots[FADED_OPACITY].visible == ("inertia" in layers)
+        assert scene._robots[1.0].visible != scene._robots[FADED_OPACITY].visible
 
 
 @pytest.mark.slow
@@ -151,4 +151,4 @@ def test_a_log_without_torque_and_a_robot_without_meshes_are_shown(client) -> No
     silent = replace(Animation.sweep(arm), tau=None)
     scene = WindowScene(client, [silent], {"model": arm}, SETTINGS)
     settle(scene, 1.0, set(WINDOW_LAYERS))
-    assert scene._robots[FADED].visible
+    assert scene._robots[FADED_OPACITY].visible

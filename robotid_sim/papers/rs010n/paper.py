@@ -25,7 +25,7 @@ BOX_WIDTHS = (1.0, 0.3, 0.1)
 """Half widths of the box of the genetic algorithm with the printed penalty."""
 POPULATION_SIZE = 50
 """Population of the genetic algorithm."""
-ITERATIONS, N_FIXED = 600, 50
+ITERATIONS, FIXED_POPULATION = 600, 50
 """Published iterations, and the population of the methods without a schedule."""
 GUESS_COUNT = 20_000
 """Random points of a box, as a baseline without a search."""
@@ -120,7 +120,7 @@ def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
         # Further digits are rounding.
         costs = {"fitness": fitness(beta[None])[0], "mean_error": np.abs(beta - truth).mean()}
         rows["exact", "", name] = {key: float(f"{value:.1g}") for key, value in costs.items()}
-    populations = {"BSO": np.full(ITERATIONS, N_FIXED)}
+    populations = {"BSO": np.full(ITERATIONS, FIXED_POPULATION)}
     for form in ("literal", "corrected"):
         swarm = load_setting(engine.METHODS["SEDSABSO"]["setting"]).build(form=form)
         assert isinstance(swarm, AnnealedBeetleSwarm)

@@ -32,8 +32,12 @@ from robotid_sim.papers.sheet import read_settings
 from robotid_sim.trajectory.reference import Reference
 
 SETTINGS = read_settings(__file__)
-PRINTED, LOWER, UPPER = (np.array(SETTINGS[name]) for name in ("parameters", "lower", "upper"))
-FITTED, VALIDATED = (tuple[float, ...](SETTINGS[name]) for name in ("fitted", "validated"))
+PRINTED_PARAMETERS, LOWER, UPPER = (
+    np.array(SETTINGS[name]) for name in ("parameters", "lower", "upper")
+)
+FITTED_RHOS, VALIDATED_RHOS = (
+    tuple[float, ...](SETTINGS[name]) for name in ("fitted", "validated")
+)
 PARAMETER_NAMES = ("α", "β", "ε", "η")
 POPULATION_SIZE = 20
 """Population of every search."""

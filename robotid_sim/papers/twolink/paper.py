@@ -40,8 +40,8 @@ ROW_UNITS = (
     *["kg m²"] * 4,
 )
 """Units of the rows of Table 1."""
-RHO_VALUES = tuple(f"{rho:g}" for rho in model.FITTED)
-UNSEEN_RHOS = tuple(f"{rho:g}" for rho in model.VALIDATED)
+RHO_VALUES = tuple(f"{rho:g}" for rho in model.FITTED_RHOS)
+UNSEEN_RHOS = tuple(f"{rho:g}" for rho in model.VALIDATED_RHOS)
 SEARCH_EFFORT: Mapping[str, tuple[int, int]] = model.SETTINGS["effort"]
 COST_TOLERANCE = 1e-25
 """J of rounding errors [N^2 m^2]."""
@@ -70,7 +70,7 @@ class TwoLinkElpidso(TrialPaper):
 
     def run(self, lab: ReproductionSetup) -> TrialTable:
         """Run the unfinished trials; see `Paper`."""
-        rates = (*model.FITTED, *model.VALIDATED)
+        rates = (*model.FITTED_RHOS, *model.VALIDATED_RHOS)
         planned = [
             lab.plan_trial(("engine", f"{rho:g}", ""), trials.engine_run, rho=rho) for rho in rates
         ]
@@ -78,11 +78,11 @@ class TwoLinkElpidso(TrialPaper):
         table = engine | lab.tabulate("search", _searches(lab))
         # Estimates from noisy torques predict other torques, and J is computed again.
         cells = []
-        for average, rate in product(AVERAGE_FUNCTIONS, model.VALIDATED):
+        for average, rate in product(AVERAGE_FUNCTIONS, model.VALIDATED_RHOS):
             key = ("checked", f"{rate:g}", average)
             means = {m: final(table, "noisy", m, average).tolist() for m in NOISE_METHODS}
             cells.append(lab.plan_trial(key, trials.check_in_engine, rho=rate, estimates=means))
-        for rate in model.FITTED:
+        for rate in model.FITTED_RHOS:
             key = ("costs", f"{rate:g}", "searches")
             parameters = [
                 row["parameters"] for m in SEARCH_NAMES for row in table.runs("noisy", m, key[1])
@@ -98,7 +98,7 @@ def add_computed(table: TrialTable) -> TrialTable:
     table = table | _unseen(table) | _compute_figures(table)
     return (table | _compute_tables(table)) | TrialTable.from_computed(
         checkpoints=trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"]),
-        share=np.linspace(0.0, 1.0, trials.POINTS, endpoint=False),
+        share=np.linspace(0.0, 1.0, trials.DIVERSITY_POINTS, endpoint=False),
         **_orders(table),
         **_evaluations_needed(table),
         **_eta(table),
@@ -119,14 +119,14 @@ def _searches(lab: ReproductionSetup) -> Iterator[PlannedTrial]:
         "noisy": ("full", SEARCH_NAMES),
         "variants": ("variants", trials.VARIANT_NAMES),
     }
-    for (study, (budget, methods)), rho in product(studies.items(), model.FITTED):
+    for (study, (budget, methods)), rho in product(studies.items(), model.FITTED_RHOS):
         place: dict[str, Any] = {"study": study, "rho": rho}
         if study != "variants":
             yield lab.plan_trial((study, f"{rho:g}", ""), trials.solve_directly, **place)
         for method in methods:
             key, options = (study, f"{rho:g}", method), {"method": method, **place}
             yield from lab.plan_trials(key, trials.search, runs, max_evals=evals[budget], **options)
-    for noise, rate in product(ENCODER_NOISES, model.FITTED):
+    for noise, rate in product(ENCODER_NOISES, model.FITTED_RHOS):
         options = {"rho": rate, "noise": noise, "max_evals": evals["short"]}
         draws = repeats if noise else 1  # deterministic without noise
         key = (f"differentiated {noise:g}", f"{rate:g}", "")
@@ -158,7 +158,7 @@ def _unseen(table: TrialTable) -> TrialTable:
     the sum of the absolute errors of a torque [N m].
     """
     rows: dict[TrialKey, ResultRow] = {}
-    driven = integrate(model.VALIDATED)
+    driven = integrate(model.VALIDATED_RHOS)
     scale = sum(np.abs(run.tau).sum() for run in driven)
 
     def put(kind: str, average: str, method: str, errors: Float1D) -> None:
@@ -183,7 +183,7 @@ def _compute_figures(table: TrialTable) -> TrialTable:
     rows: dict[TrialKey, ResultRow] = {}
     estimates = {m: final(table, "exact", m, "medians") for m in METHOD_NAMES}
     estimates[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
-    for rho, run in zip(UNSEEN_RHOS, integrate(model.VALIDATED), strict=True):
+    for rho, run in zip(UNSEEN_RHOS, integrate(model.VALIDATED_RHOS), strict=True):
         shown = run.t <= DISPLAY_TIME
         t, measured, unscaled = (
             run.t[shown],
@@ -223,7 +223,7 @@ def _compute_tables(table: TrialTable) -> TrialTable:
     }
     values = {name: number(value) for name, value in arm.items()}
     for name, ours, printed in zip(
-        model.PARAMETER_NAMES, model.TRUE_PARAMETERS, model.PRINTED, strict=True
+        model.PARAMETER_NAMES, model.TRUE_PARAMETERS, model.PRINTED_PARAMETERS, strict=True
     ):
         values[name] = f"{number(ours, 5)} (printed: {printed:g})"
     for (name, value), unit in zip(values.items(), ROW_UNITS, strict=True):
@@ -246,7 +246,7 @@ def _compute_tables(table: TrialTable) -> TrialTable:
             rows["table 8", study, method] = {"runs": averaged}
     parameters = final(table, "exact", "ELPIDSO", "means")
     sums = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHOD_NAMES}
-    for (k, run), j in product(enumerate(integrate(model.VALIDATED)), (0, 1)):
+    for (k, run), j in product(enumerate(integrate(model.VALIDATED_RHOS)), (0, 1)):
         mean = float((run.tau - trials.torque_errors(run, parameters))[:, j].mean())
         errors = {m: values[2 * k + j] for m, values in sums.items()}
         literal = errors["ELPIDSO"] / (run.t.size * abs(mean))
@@ -346,7 +346,7 @@ def _compute_model_facts() -> ResultRow:
     stable = [s for s in tested if s["routh_hurwitz"]]
     cases = product(model.GAIN_SETS, model.INERTIA_WEIGHTS, model.PULL_VALUES)
     return {
-        "lambda": float(np.abs(model.TRUE_PARAMETERS - model.PRINTED).max()),
+        "lambda": float(np.abs(model.TRUE_PARAMETERS - model.PRINTED_PARAMETERS).max()),
         "identity": corrected,
         "printed_identity": printed,
         "radius": max(s["radius"] for s in stable),

@@ -17,7 +17,7 @@ from robotid_sim.optim.optimizer import Optimizer, Population
 from robotid_sim.optim.pso import LinearInertiaSwarm
 from robotid_sim.optim.swarm import Swarm
 from robotid_sim.papers.twolink.model import (
-    FITTED,
+    FITTED_RHOS,
     LOWER,
     POPULATION_SIZE,
     PRINTED_ARM,
@@ -133,7 +133,7 @@ CHECKPOINT_COUNT = 80
 """Number of points of a convergence curve."""
 MAX_CURVE_SAMPLES = 250
 """Largest number of samples of a curve over time."""
-POINTS, LATE = 40, 30
+DIVERSITY_POINTS, LAST_QUARTER_INDEX = 40, 30
 """Number of points of a diversity curve, and the first one of its last quarter."""
 
 
@@ -163,7 +163,7 @@ NOISY_STUDY = "noisy"
 def criterion_of(study: str, rho: float, seed: int, engine: str) -> TorqueCriterion:
     """Compute the criterion of a study on a trajectory of the estimation."""
     if study != NOISY_STUDY:
-        return TorqueCriterion.from_run(integrate(FITTED)[FITTED.index(rho)])
+        return TorqueCriterion.from_run(integrate(FITTED_RHOS)[FITTED_RHOS.index(rho)])
     with use_engine(engine):
         return TorqueCriterion.from_run(add_torque_noise(drive_in_engine(rho), rho, seed))
 
@@ -226,7 +226,7 @@ def minimize_criterion(
     def cost(X: Float2D) -> Float1D:
         nonlocal done
         done += len(X)
-        if len(X) > 1 and done >= len(diversity) / POINTS * max_evals:
+        if len(X) > 1 and done >= len(diversity) / DIVERSITY_POINTS * max_evals:
             diversity.append(spread_of(X))
         return goal.excess(X)
 
@@ -237,8 +237,8 @@ def minimize_criterion(
         **goal.row(best.x, best.fun),
         "evaluations": best.nfev,
         "curve": best_at(best.history, checkpoints(max_evals)).tolist(),
-        "diversity": diversity[:POINTS],
-        "late_diversity": float(np.mean(diversity[LATE:POINTS])),
+        "diversity": diversity[:DIVERSITY_POINTS],
+        "late_diversity": float(np.mean(diversity[LAST_QUARTER_INDEX:DIVERSITY_POINTS])),
     }
 
 

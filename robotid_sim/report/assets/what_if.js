@@ -95,7 +95,7 @@
       make("label", { className: "choice" }, "Prior: nominal (CAD) parameters to [%]", prior),
       hint("Standard deviation of every standard parameter of the nominal model, relative to its size."),
       make("label", { className: "choice" }, "Ridge, toward zero", ridge),
-      hint("In units of WᵀW with columns of unit length: 1 halves the estimate from a single column."),
+      hint("In units of WᵀW with columns of unit length: for a single column, 1 halves the estimate."),
     ),
   );
   const again = make("button", { type: "button", className: "data" }, "Reset");

@@ -42,7 +42,7 @@ from robotid_sim.viewer import robot_visuals
 from robotid_sim.viewer.colors import REFERENCE_COLOR, Rgba, warm
 from robotid_sim.viewer.view_settings import direction
 
-FINE, COARSE = 16_000, 5_000
+ARM_TRIANGLES, GHOST_TRIANGLES = 16_000, 5_000
 """Largest number of triangles of an arm on a page, and of its shadow and each ghost (0.2 MB)."""
 
 DOT_RADIUS = 0.012
@@ -64,7 +64,9 @@ class BodyMesh:
     """Shape (F, 3)."""
 
 
-def body_meshes(robot: Robot, limits: Sequence[int] = (FINE, COARSE)) -> list[list[BodyMesh]]:
+def body_meshes(
+    robot: Robot, limits: Sequence[int] = (ARM_TRIANGLES, GHOST_TRIANGLES)
+) -> list[list[BodyMesh]]:
     """Build the meshes of a robot, once for every limit on the number of triangles.
 
     Visual shapes are used, collision shapes if they cannot be read, otherwise bars between the
