@@ -11,7 +11,6 @@ from robotid_sim.papers.claims import BAND_MISS_TEXT, Claim, collect_measured
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
 from robotid_sim.papers.irb140.paper import (
     CLAMPS,
-    SMALL,
     WIDE_CASE,
     compare_models,
     constants,
@@ -68,7 +67,7 @@ def results(
     rows = {
         ("search", box, method): searched(0.1 if method == "delta-well" else 5.0)
         for method in METHOD_SETTINGS
-        for box in (WIDE_CASE, SMALL)
+        for box in (WIDE_CASE, "relative, 0.1")
     }
     rows |= {
         ("clamp", f"{clamp:.4f}", method): searched(given.get((method, clamp), 5.0), clamp)
