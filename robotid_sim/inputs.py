@@ -1,7 +1,7 @@
-"""Reading files of others: regular files of bounded size, and only files that they own.
+"""Reading untrusted files: of bounded size, with references only into their own folders.
 
-What stands in a file is data. A name in it leads to another file only below its own folder, or
-below what the user has named; and nothing is unpacked that is far larger than its file.
+The content of a file is data. A file name in it is followed only below its own folder, or below
+folders that the user has named; and nothing is unpacked that is far larger than its file.
 """
 
 import io
@@ -29,7 +29,8 @@ MAX_MESH_SIZE = 500_000_000
 """Longest mesh file [bytes]."""
 
 MAX_TOML_DEPTH, MAX_TOML_DOTS = 20, 100
-"""Levels of tables in a TOML file, and dots in a line of it beside those of numbers."""
+"""Largest depth of tables in a TOML file, and number of dots in a line, not counting decimal
+points."""
 
 MAX_INTEGER = 10**1000
 
@@ -37,23 +38,23 @@ MAX_UNPACKING_RATIO = 100.0
 """Largest size of what is unpacked over that of its file."""
 
 MAX_SMALL_SIZE = 1e8
-"""Size that any machine holds [bytes]."""
+"""Size that fits into the memory of any machine [bytes]."""
 
 PACKAGE_PATH_VARIABLE = "ROS_PACKAGE_PATH"
-"""Variable with folders, separated by ``:``, whose files any robot may name."""
+"""Environment variable with folders, separated by ``:``, to whose files any robot may refer."""
 
 _NUMBER_PATTERN = re.compile(r"(?<![\w.])\d+\.\d+(?:[eE][-+]?\d+)?(?![\w.])")
 
 
 def require_file(path: Path, largest: float = float("inf")) -> None:
-    """Raise `FileFormatError` if there is something else than a file or folder at a path.
+    """Raise `FileFormatError` if there is something other than a file or folder at a path.
 
     A device may never end, a pipe may never begin, and neither can be read twice. A file may not be
     larger than `largest` [bytes].
     """
     try:
         state = path.stat()
-    except (OSError, ValueError):  # what is not there, its reader says
+    except (OSError, ValueError):  # a missing file is reported by its reader
         return
     _require_regular(path, state, largest)
 
@@ -61,28 +62,28 @@ def require_file(path: Path, largest: float = float("inf")) -> None:
 def _require_regular(path: Path, state: os.stat_result, largest: float) -> None:
     if not (S_ISREG(state.st_mode) or S_ISDIR(state.st_mode)):
         raise FileFormatError(
-            f"{path} is a device or a pipe; save its content to a file, read that"
+            f"{path} is a device or a pipe; save its content to a file and read that"
         )
     if S_ISREG(state.st_mode) and state.st_size > largest:
         raise FileFormatError(
-            f"{path} has {1e-6 * state.st_size:.4g} MB, and of its kind at most "
-            f"{1e-6 * largest:.4g} MB are read; give a smaller file"
+            f"{path} has {1e-6 * state.st_size:.4g} MB; files of its kind may have at most "
+            f"{1e-6 * largest:.4g} MB; give a smaller file"
         )
     stored = 512 * getattr(state, "st_blocks", state.st_size)
     if S_ISREG(state.st_mode) and state.st_size > max(MAX_SMALL_SIZE, MAX_UNPACKING_RATIO * stored):
         raise FileFormatError(
-            f"{path} has {1e-9 * state.st_size:.3g} GB, of which nearly all are holes; give a "
-            "file that was written"
+            f"{path} has {1e-9 * state.st_size:.3g} GB, nearly all of it sparse; give a "
+            "completely written file"
         )
 
 
 def open_file(path: str | Path, largest: float = float("inf")) -> io.BufferedReader:
-    """Open a regular file for reading; what is none is not opened.
+    """Open a regular file for reading; anything else is not opened.
 
     Raises `FileFormatError` if it is a device or a pipe, or larger than `largest` [bytes]; OSError
     if it cannot be read.
     """
-    require_file(Path(path), largest)  # to open a device or a pipe has effects
+    require_file(Path(path), largest)  # opening a device or a pipe has side effects
     file = io.FileIO(path, opener=_open_at_once)
     try:
         _require_regular(Path(path), os.fstat(file.fileno()), largest)
@@ -93,14 +94,16 @@ def open_file(path: str | Path, largest: float = float("inf")) -> io.BufferedRea
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # for a pipe that came just now
+    return os.open(
+        path, flags | getattr(os, "O_NONBLOCK", 0)
+    )  # in case a pipe has just taken its place
 
 
 def read_file(path: str | Path, largest: float = MAX_TEXT_SIZE) -> bytes:
     """Read a regular file whole; see `open_file`."""
     with open_file(path, largest) as file:
         content = file.read(int(largest) + 1)
-    if len(content) > largest:  # files of the system state no size
+    if len(content) > largest:  # system files, as in /proc, report no size
         raise FileFormatError(f"{path} does not end after {1e-6 * largest:.4g} MB")
     return content
 
@@ -108,8 +111,8 @@ def read_file(path: str | Path, largest: float = MAX_TEXT_SIZE) -> bytes:
 def read_toml(path: str | Path, what: str) -> dict[str, Any]:
     """Read a TOML file, called `what` in messages.
 
-    Raises `FileFormatError` if it cannot be read, is not TOML, or too large, deep or wide for what
-    such files hold.
+    Raises `FileFormatError` if it cannot be read, is not TOML, or is too large or too deeply
+    nested.
     """
     try:
         text = read_file(path, MAX_TOML_SIZE).decode("utf-8")
@@ -142,7 +145,7 @@ def _values(content: Any) -> Iterator[tuple[int, Any]]:
 
 
 def estimate_unpacked_size(path: Path) -> int:
-    """Bound what a file may hold when it is unpacked [bytes]."""
+    """Return the largest size that a file may have when it is unpacked [bytes]."""
     return int(max(MAX_SMALL_SIZE, MAX_UNPACKING_RATIO * path.stat().st_size))
 
 
@@ -163,14 +166,14 @@ def require_warranted_zip(path: Path) -> None:
 
 
 def real_path(path: Path) -> Path:
-    """Follow all links of a path; those in a circle stay."""
-    return Path(os.path.realpath(path))  # Path's own raises for a circle
+    """Resolve all symbolic links of a path; circular ones are kept."""
+    return Path(os.path.realpath(path))  # Path.resolve raises for circular links
 
 
 def is_nameable(owner: Path, file: Path, *folders: Path) -> bool:
-    """Return whether a file may name another one; links are followed.
+    """Return whether a file may refer to another one; symbolic links are followed.
 
-    That lies below the folder of the owner, of the ROS package that this is in, one of
+    The other file must lie below the folder of the owner, of the owner's ROS package, one of
     ``ROS_PACKAGE_PATH``, or one of further `folders`.
     """
     real = real_path(file)
@@ -195,7 +198,7 @@ def package_folders() -> list[Path]:
 
 
 def require_nameable(owner: Path, file: Path, what: str, largest: float = float("inf")) -> None:
-    """Raise `FileFormatError` if a file that another one names is not to be read.
+    """Raise `FileFormatError` if a file that another one refers to must not be read.
 
     It may be missing; messages call it `what`, and `largest` is its largest size [bytes].
     """

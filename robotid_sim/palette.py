@@ -1,7 +1,8 @@
 """Colors by role, for light and dark pages; readable without color vision.
 
-The hues are those of Okabe and Ito (2008), "Color Universal Design", without yellow, which is lost
-on white; on dark ground they are lighter. Joints beyond the last hue begin again.
+The hues are those of Okabe and Ito (2008), "Color Universal Design", without yellow, which is hard
+to see on white; on a dark background they are lighter. Joints beyond the last hue start again with
+the first.
 """
 
 from robotid_sim.errors import UnknownNameError
@@ -22,7 +23,7 @@ ROLE_COLORS = {
     "warning": ("#a8071a", "#ff7b72"),
     **{f"joint-{k}": pair for k, pair in enumerate(zip(LIGHT_HUES, DARK_HUES, strict=True))},
 }
-"""Role to its color on light and on dark ground."""
+"""Colors of every role on a light and on a dark background."""
 
 
 def require_role(color: str, what: str) -> None:
@@ -39,18 +40,18 @@ def joint_role(j: int) -> str:
 
 
 def light(role: str) -> str:
-    """Return the color of a role on light ground."""
+    """Return the color of a role on a light background."""
     return ROLE_COLORS[role][0]
 
 
 def rgb(role: str) -> tuple[int, int, int]:
-    """Return the color of a role on light ground as red, green, blue of 0 to 255."""
+    """Return the color of a role on a light background as red, green, blue from 0 to 255."""
     red, green, blue = bytes.fromhex(light(role).removeprefix("#"))
     return red, green, blue
 
 
 def css_variables() -> tuple[str, str]:
-    """Return the declarations of all roles as CSS variables, for light and for dark ground."""
+    """Declare all roles as CSS variables, for a light and for a dark background."""
     pairs = ROLE_COLORS.items()
     return (
         "".join(f"--{role}:{colors[0]};" for role, colors in pairs),

@@ -38,23 +38,23 @@ T = TypeVar("T", bound=type)
 
 
 def register(name: str) -> Callable[[T], T]:
-    """Register a class of the user in the registry of its base class.
+    """Register a user-defined class in the registry of its base class.
 
     Parameters
     ----------
     name : str
-        Kebab-case; what Python, TOML and the command line then call it.
+        Name of the class in Python, TOML and on the command line, in kebab-case.
 
     Returns
     -------
     decorate : callable
-        To stand above ``@dataclass``, as in ``@rid.register("mine")``.
+        Class decorator to put above ``@dataclass``, as in ``@rid.register("mine")``.
 
     Raises
     ------
     PluginError
-        If the name is not in kebab-case or taken, or the class derives from no base class of a
-        part.
+        If the name is not in kebab-case or taken, or the class derives from none of the base
+        classes.
     """
 
     def decorate(cls: T) -> T:

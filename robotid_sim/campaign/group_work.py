@@ -40,7 +40,8 @@ class Motions(NamedTuple):
     unseen: Log
     """Noise-free log of the validation motion."""
     loop: ClosedLoop | None
-    """Undisturbed laps with the true and the nominal model; None without a closed loop."""
+    """Undisturbed closed-loop runs with the true and the nominal model; None without a closed
+    loop."""
 
 
 def make_motions(trial: StudyTrial, *, needs_loop: bool, limit: float | None) -> Motions | str:
@@ -96,7 +97,7 @@ class GroupRunner:
         return rows
 
     def _rows(self, motions: Motions, group: Group) -> Any:
-        """Yield the rows of the trials that share the rows of a fit."""
+        """Yield the result rows of the trials that share the regressor rows."""
         streams = Streams(group[0].seed)
         sensors = build_sensors(group[0].study)
         cell = replace(motions.setup.cell, sensors=sensors)
@@ -120,7 +121,7 @@ class GroupRunner:
         except TimeLimitError:
             raise
         except Exception as error:  # of an estimator or a plugin
-            if len(trials) > 1:  # of one trial: the others are run alone
+            if len(trials) > 1:  # one trial may have caused it: run each alone
                 separate = (self._measure_rows([trial], measured) for trial in trials)
                 return [row for rows in separate for row in rows]
             return [_row(trials[0], FAILED, _error_text(error), time.perf_counter() - began)]
@@ -167,7 +168,7 @@ class GroupRunner:
 
 
 def run_undisturbed_loop(setup: Setup) -> ClosedLoop:
-    """Run the undisturbed laps with the true and the nominal model, which have no noise."""
+    """Run the undisturbed tasks with the true and the nominal model, which have no noise."""
     assert setup.comparison is not None
     undisturbed = replace(setup.comparison, scenarios={UNDISTURBED_NAME: (Undisturbed(),)})
     return run_closed_loops(setup.cell, setup.nominal, {}, Streams(0)("control"), undisturbed)

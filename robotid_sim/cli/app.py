@@ -22,7 +22,7 @@ from robotid_sim.plugins import fault_of_plugin, load_installed_plugins
 from robotid_sim.renamed import RENAMED_OPTIONS, upgrade_word
 from robotid_sim.signals import interrupt_exit_code, last_signal
 
-# Typer carries its own copy of click and names only the leaves of its exceptions.
+# Typer has its own copy of click and exports only the subclasses of its exceptions.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 BUG_EXIT_CODE = 70
@@ -40,12 +40,12 @@ SYSTEM_ERROR_NUMBERS = {
 }
 """Errors of the system that are not a fault of the program."""
 
-SIZE_REMEDY = "look for a limit, rate or duration that cannot be meant, or give less data"
+SIZE_REMEDY = "look for an implausible limit, rate or duration, or give less data"
 
 LOST_FOLDER_MESSAGE = "the working folder no longer exists; change to another one"
 
 MAX_ERROR_LENGTH = 300
-"""Longest text of such an error in its line [characters]."""
+"""Longest file name or bug text in an error line [characters]."""
 
 MAX_LINE_LENGTH = 2000
 """Longest line of an error that is printed whole [characters]."""
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # With the option before it, as a shell would take them.
         first = k - 1 if k and words[k - 1].startswith("-") and not words[k] else k
         shown = shlex.join(words[first : k + 1])
-        return _fail(f"an empty value: {shown}; give one or leave the option out", 2)
+        return _fail(f"an empty value: {shown}; give a value or leave the option out", 2)
     words = [upgrade_word(word, RENAMED_OPTIONS) for word in words]
     try:
         load_installed_plugins()

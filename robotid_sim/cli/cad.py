@@ -29,8 +29,8 @@ def cad(
 ) -> int:
     """Give a robot the inertia of its geometry, at uniform density.
 
-    Every link takes a share of the mass by the volume of its visual shapes, meshes and primitives.
-    Overlaps count once.
+    The mass of every link is proportional to the volume of its visual shapes, meshes and
+    primitives. Overlaps count once.
     """
     from robotid_sim.model.cad import inertia_from_geometry
     from robotid_sim.model.catalog import load_robot

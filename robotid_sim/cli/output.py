@@ -25,10 +25,10 @@ from robotid_sim.signals import let_signals_raise
 from robotid_sim.table import Table
 
 DEFAULT_WIDTH = 80
-"""Columns of what does not go to a terminal and has no ``COLUMNS`` in its environment."""
+"""Columns of output that does not go to a terminal, unless ``COLUMNS`` is set."""
 
 MIN_NAME_WIDTH = 6
-"""Columns that a name has at least where several must share a narrow line."""
+"""Smallest number of columns of a name where several share a narrow line."""
 
 MARK_WIDTH = 4
 """Columns of the mark of a check."""
@@ -41,7 +41,7 @@ _words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
 
 
 def set_output(words: Sequence[str]) -> None:
-    """Keep the words of the command that is running: what it prints, and what its pages say."""
+    """Store the words of the running command; they decide what it prints, and are on pages."""
     _words.set(tuple(words))
 
 
@@ -56,7 +56,7 @@ def command_line() -> str:
 
 
 def progress_line() -> AbstractContextManager[Progress]:
-    """Show how far the command is that is running, unless it is to print nothing or JSON."""
+    """Show the progress of the running command, unless it prints nothing or JSON."""
     from robotid_sim.progress_display import progress_line
 
     return progress_line(enabled=not {"--quiet", "--json"} & set(_words.get()))
@@ -69,7 +69,7 @@ def print_error(kind: str, message: str, remedy: str) -> None:
 
 
 def width() -> int:
-    """Return the columns of the terminal, or of what stands for one."""
+    """Return the number of columns of the terminal, or of output that goes elsewhere."""
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 
@@ -79,7 +79,7 @@ def print_json(content: Mapping[str, Any] | Sequence[Any]) -> None:
 
 
 def print_line(text: str = "") -> None:
-    """Print one line of text, wrapped between words; what follows is indented like it and more."""
+    """Print one line of text, wrapped between words, with indented lines continued deeper."""
     margin = len(text) - len(text.lstrip())
     indent = " " * (margin + COLUMN_GAP if margin else 0)
     lines = textwrap.fill(
@@ -97,7 +97,7 @@ def _color_verdicts(text: str) -> str:
 
 
 def begin(*paths: Path | None) -> None:
-    """Let signals raise from now on, and require that files that were asked for can be written."""
+    """Make signals raise from now on, and require that requested files can be written."""
     let_signals_raise()
     for path in filter(None, paths):
         require_writable(path)
@@ -140,9 +140,8 @@ def shorten_path(path: Path) -> Path:
 def print_table(table: Table) -> None:
     """Print a table; the text columns are left-aligned, the others right, checks have a mark.
 
-    Texts wrap between words. Columns of numbers that the width has no room for follow below, with
-    the text columns before them again. Names are broken only where nothing else helps, numbers
-    never.
+    Texts wrap between words. Number columns that do not fit the width follow below, after the
+    repeated text columns. Names are broken only where nothing else helps, numbers never.
     """
     if table.title:
         print_line(table.title)
@@ -164,9 +163,9 @@ def print_table(table: Table) -> None:
 
 
 def _least_widths(table: Table, room: int) -> list[int]:
-    """Return the columns that every column of a table needs: of a text those of its longest word.
+    """Return the smallest width of every column of a table: for text that of its longest word.
 
-    Text columns give way where one column of numbers would not find room beside them.
+    Text columns are narrowed where not even one number column fits beside them.
     """
     least = []
     for k, name in enumerate(table.columns):
@@ -185,7 +184,7 @@ def _least_widths(table: Table, room: int) -> list[int]:
 
 
 def _groups(table: Table, least: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Give the columns of numbers that fit beside the text columns, in order."""
+    """Yield groups of columns that fit the width: the text columns and the next number columns."""
     texts = list(range(table.text_columns))
     group = texts
     for k in range(table.text_columns, len(table.columns)):
@@ -211,7 +210,7 @@ def _print_grid(table: Table, columns: Sequence[int], least: Sequence[int]) -> N
     cells = {k: [table.columns[k], *(row[k] for row in table.rows)] for k in columns}
     full = {k: max(cell_len(s) for c in cells[k] for s in c.split("\n")) for k in columns}
     spare = width() - _mark_width(table) - _total(least, columns)
-    for _ in range(spare):  # to the narrowest one that is too narrow
+    for _ in range(spare):  # widen the narrowest column that is too narrow
         narrow = [k for k in columns if widths[k] < full[k]]
         if not narrow:
             break

@@ -55,8 +55,8 @@ class LoopGains:
     rate: float
     """Control rate [Hz]."""
     coupling: float = 1.0
-    """Largest eigenvalue of M^-1 diag(M_jj) along the path: how much faster than a joint alone the
-    fastest motion of all joints together decays."""
+    """Largest eigenvalue of M^-1 diag(M_jj) along the path: the decay rate of the fastest motion
+    of all joints together over that of a joint alone."""
     limited: tuple[str, ...] = ()
     """Joints whose error bound is above the requested one."""
 
@@ -77,7 +77,7 @@ class LoopGains:
 
     @property
     def steepest(self) -> float:
-        """Decay rate of the sliding variable that laws with a choice of it take [1/s].
+        """Decay rate of the sliding variable in laws that can choose it [1/s].
 
         Twice the bandwidth, so that s is gone before the error, if the control rate admits it.
         """
@@ -102,7 +102,8 @@ class LoopGains:
         sliding variable decays at lambda, and a slow disturbance D leaves ``s = D / (M_jj
         lambda)`` and the error ``D / (M_jj lambda^2)``, where D is what a joint feels of the
         torques on all joints. K outweighs D and the error of the model. The bandwidth is raised
-        from its start until the torque of a joint alone leaves at most the wanted error on it, but
+        from its smallest value until the disturbance of each joint alone causes at most the wanted
+        error there, but
         not above a twentieth of the sample rate. Joints whose loop would then still
         be too stiff for the rate get less stiffness and a wider error bound.
 
@@ -139,7 +140,8 @@ class LoopGains:
         sensible = all(value > 0.0 for value in (rate, error, bandwidth, frequency))
         if not (sensible and disturbance >= 0.0 and uncertainty >= 0.0):
             raise OptionError(
-                "rate, error, bandwidth and frequency must be positive, bounds not negative"
+                "rate, error, bandwidth and frequency must be positive, "
+                "disturbance and uncertainty not negative"
             )
         peak = np.abs(joint_torque(nominal, path.q, path.dq, path.ddq)).max(axis=0)
         inertia = np.diagonal(mass_matrix(nominal, path.q), axis1=1, axis2=2).mean(axis=0)
@@ -149,7 +151,7 @@ class LoopGains:
         chosen = min(max(bandwidth, needed), highest)
         if bandwidth > highest:
             _log.warning(
-                "control.bandwidth of %g rad/s is cut to %.4g, what a rate of %g Hz bears",
+                "control.bandwidth of %g rad/s is reduced to %.4g, the maximum at a rate of %g Hz",
                 *(bandwidth, highest, rate),
             )
         fastest = MAX_SHARE_PER_STEP * rate / chosen

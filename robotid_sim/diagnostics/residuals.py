@@ -110,7 +110,8 @@ def assign_periods(problem: LinearProblem, period: float) -> Int1D:
 
 
 MAX_CONSTRAINED_RATIO = 3.0
-"""Ratio of the residual to that of the unconstrained fit above which no robot is consistent."""
+"""Ratio of the residual to that of the unconstrained fit above which no consistent robot fits the
+log."""
 
 MAX_RESIDUAL_SHARE = 0.4
 """Residual over the RMS torque above which the model does not explain the log."""
@@ -168,7 +169,7 @@ class Whiteness:
     statistic: Float1D
     """Ljung and Box's Q."""
     lags: int
-    """Autocorrelations in it, its degrees of freedom."""
+    """Number of autocorrelations in the statistic, its degrees of freedom."""
     p_value: Float1D
     """Probability of such a Q, or a larger one, for white residuals."""
     first: Float1D

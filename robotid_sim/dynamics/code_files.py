@@ -1,4 +1,4 @@
-"""Files of source code that compute a robot's dynamics by themselves: Python and C."""
+"""Self-contained source files that compute a robot's dynamics: Python and C."""
 
 import re
 from importlib.metadata import version
@@ -14,15 +14,16 @@ Written by robotid_sim {version} from {source}. Units are SI.
 
     tau = M(q) ddq + C(q, dq) dq + g(q) + Fv dq + Fc tanh(dq / eps) + Fo
 
-M holds the rotor inertia Ia, seen at the joints. Gravity is ({gravity}) m/s^2 in the root frame.
+M includes the rotor inertia Ia, reflected to the joints. Gravity is ({gravity}) m/s^2 in
+the root frame.
 
 joint{pad}  unit            Fv            Fc            Fo           eps            Ia
 {joints}
 """
 
 PYTHON_TEMPLATE = '''"""{head}
-Arguments have the shape (n,), or (N, n) for N samples at once; so have the results, but that the
-mass matrix has one axis more.
+Arguments have the shape (n,), or (N, n) for N samples at once; so do the results, except
+that the mass matrix has one more axis.
 """
 
 import numpy as np
@@ -37,7 +38,7 @@ def _columns(values):
 
 C_TEMPLATE = """/*
 {head}
-Plain C99: compile with `cc -O2 -c`, link with -lm. Nothing is allocated, nothing is kept.
+Plain C99: compile with `cc -O2 -c`, link with -lm. No memory is allocated, no state is kept.
 
 {prototypes}
 */

@@ -33,10 +33,10 @@ class ClosestPoints(NamedTuple):
 
 
 class ConvexBodies(Closeable):
-    """Convex bodies in an engine, by their number in the order of their shapes.
+    """Convex bodies in an engine, numbered in the order of their shapes.
 
-    Every body is a shape in its own frame, a mesh being the convex hull of what its file holds, and
-    stands at the origin at first.
+    Every body is a shape in its own frame, for a mesh the convex hull of its file, and is at the
+    origin initially.
     """
 
     @abstractmethod
@@ -62,8 +62,8 @@ def bound_box_distance(
     """Return a lower bound of the distance of boxes [m], shape (M,); not positive if they meet.
 
     It follows from the gaps along the axes of either box (the first six of the separating axes of
-    Gottschalk, Lin, Manocha (1996), "OBBTree"), for orientations (M, 3, 3), the vectors between
-    centers and half edges (M, 3).
+    Gottschalk, Lin, Manocha (1996), "OBBTree"), for orientations (M, 3, 3), vectors between the
+    centers (M, 3), and half edges (M, 3).
     """
     between = np.abs(np.swapaxes(R_first, 1, 2) @ R_second)
     projected = np.abs(np.einsum("mij,mi->mj", R_first, center_offset))
@@ -75,7 +75,7 @@ def bound_box_distance(
 
 
 def collision_shapes(shapes: Sequence[GeometryShape]) -> list[GeometryShape]:
-    """Return the shapes for collision checks: those of collision, or all."""
+    """Return the shapes for collision checks: the collision shapes, or all if there are none."""
     readable = [s for s in shapes if s.mesh is None or s.mesh.suffix.lower() in MESH_SUFFIXES]
     return [s for s in readable if s.collision] or readable
 
@@ -83,7 +83,8 @@ def collision_shapes(shapes: Sequence[GeometryShape]) -> list[GeometryShape]:
 def require_meshes(robot: Robot) -> None:
     """Raise `FileFormatError` if a mesh for collision checks is missing.
 
-    Messages name the link of the file that has it, which may be fused with its body.
+    Messages name the link that has the mesh in the file; the robot may have fused it with another
+    link.
     """
     document = robot.document
     links = () if document is None else document.links.values()

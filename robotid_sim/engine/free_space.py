@@ -16,7 +16,7 @@ LEAST_CUTOFF, CUTOFF_RATIO = 0.01, 1.25
 """Cut-off of distances: smallest one [m], and ratio to the clearance."""
 
 FLOOR_TOLERANCE = 0.01
-"""Largest height of the lowest point of a base that stands at the origin of its frame [m]."""
+"""Largest |z| of the lowest point of a base that is taken to stand at z = 0 [m]."""
 
 
 @public_value
@@ -31,7 +31,7 @@ class FreeSpace:
     clearance: float = 0.0
     """Smallest distance between links that are not neighbors, and to the floor [m]."""
     floor: float | None = None
-    """Height of the floor in the root frame [m]; None for none."""
+    """Height of the floor in the root frame [m]; None for no floor."""
 
     def __post_init__(self) -> None:
         freeze(self, (self.robot.dof,), "rest")
@@ -47,7 +47,7 @@ class FreeSpace:
             low = _lowest(proximity, self.rest)
             if low is not None:
                 raise InfeasibleError(
-                    f"{low[0]} is {low[1]:.3g} m below the floor at rest; lower "
+                    f"{low[0]} is {low[1]:.3g} m below the floor in the rest pose; lower "
                     "design.constraints.floor or choose another start"
                 )
             names = tuple(str(pair) for pair in proximity.pairs)
@@ -59,13 +59,13 @@ class FreeSpace:
 def assume_floor(robot: Robot, rest: Float1D) -> tuple[float | None, tuple[str, ...]]:
     """Return the height at which a base stands [m], and what is assumed of geometry, as text.
 
-    None where a base has no geometry, or where the robot reaches below it at rest, as arms do that
-    hang or stand out from a wall or a torso.
+    None where a base has no geometry, or where the robot reaches below it in the rest pose, as arms
+    do that hang or are mounted on a wall or a torso.
     """
     notes = tuple[str, ...]()
     if is_bodiless(robot):
         share = f"{CAPSULE_THICKNESS:.0%} of the reach"
-        notes = (f"no geometry: capsules along the kinematics keep apart, of radius {share}",)
+        notes = (f"no geometry: capsules along the kinematics replace it, of radius {share}",)
     bottom = base_bottom(robot)
     if bottom is None:
         return None, (*notes, "no floor: the base has no geometry that stands on one")
@@ -73,7 +73,10 @@ def assume_floor(robot: Robot, rest: Float1D) -> tuple[float | None, tuple[str, 
     with Proximity(robot, floor=height) as proximity:
         low = _lowest(proximity, rest)
     if low is not None:
-        return None, (*notes, f"no floor: {low[0]} is below the base at rest, by {low[1]:.2g} m")
+        return None, (
+            *notes,
+            f"no floor: {low[0]} is below the base in the rest pose, by {low[1]:.2g} m",
+        )
     return height, (*notes, f"the floor is at z = {height:.3g} m of the root frame, under the base")
 
 

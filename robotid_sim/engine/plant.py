@@ -1,4 +1,4 @@
-"""The robot in an engine: its bodies there, its drives and friction here."""
+"""The robot in an engine, which simulates its bodies; drives and friction are computed here."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -31,7 +31,7 @@ MAX_VELOCITY_RATIO = 100.0
 class Step(NamedTuple):
     """State at the first sub-step of a control step, each of shape (n,).
 
-    The drive torque `tau` equals the plant's equation of motion at exactly this state.
+    The drive torque `tau` satisfies the plant's equation of motion at exactly this state.
     """
 
     q: Float1D
@@ -45,8 +45,8 @@ class Plant(Closeable):
 
     The engine integrates rigid bodies without friction and rotors by semi-implicit Euler. At every
     sub-step our kernels turn the drive torque into the one that makes the engine's step equal to
-    that of the real drive, with rotor inertia, and with friction solved for implicitly, so that the
-    sub-steps need not grow with friction over inertia.
+    that of the real drive, with rotor inertia, and with friction solved for implicitly, so that
+    strong friction on a small inertia needs no more sub-steps.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ class Plant(Closeable):
     substeps : int
         Engine steps per control step.
     leapfrog : bool
-        Forces act within the sub-step, at its mid velocity where friction is mild; if False at its
-        start, explicitly: first order, and stiff friction chatters.
+        Whether forces act within the sub-step, at its middle velocity where friction is mild; if
+        False, explicitly at its start, which is of first order and makes stiff friction chatter.
     friction : FrictionLaw, optional
-        Friction of the plant instead of that of its robot, which is what a model of it has.
+        Friction of the plant in place of that of `robot`, which its models keep.
     drive : PlantDrive, optional
-        What lies between rotors and links; by default joints are rigid. State, steps and friction
-        are those of the rotors then, where the encoders are.
+        Drive between rotors and links; by default joints are rigid. With a drive, state, steps and
+        friction are those of the rotors, where the encoders are.
     engine : str, optional
         ``pybullet`` or ``mujoco``, which integrates the bodies; by default the first that is
         installed.
@@ -224,7 +224,7 @@ class Plant(Closeable):
         return first
 
     def _first_substep(self, q: Float1D, drive: DriveStep, further: Float1D, tau: Float1D) -> Step:
-        """Return a first sub-step, after its friction has been noted."""
+        """Return the first sub-step, and record its friction."""
         if drive.friction is not None:
             shared = 0.0 if self._coupling is None else self._coupling @ drive.ddq
             self._acted.append(drive.friction + further + shared)

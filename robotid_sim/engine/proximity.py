@@ -30,7 +30,7 @@ FLOOR_SIZE = 50.0
 """Half width of the floor, a cube thick enough to have nothing below it [m]."""
 
 SEARCH_DEPTH = 5.0
-"""Height from which the lowest point of the base is searched [m], below any support."""
+"""Depth below the root frame from which the lowest point of the base is searched [m]."""
 
 PROBE_COUNT = 60
 """Random configurations for finding pairs of links that always touch."""
@@ -42,17 +42,17 @@ SEARCH_DISTANCE = 0.15
 """Search distance of the engine [m]; pairs beyond it are skipped until they have moved enough."""
 
 MAX_CACHED_PATHS = 8
-"""Paths, by their number of samples, with cached distances."""
+"""Largest number of cached paths, one for each number of samples."""
 
 OVERLAP_MARGIN, MIN_OVERLAP_DEPTH = 0.1, 0.01
-"""Additional depth of an overlap of concentric hulls [m], and the depth from which it counts
-[m]."""
+"""Additional depth of an overlap of concentric hulls [m], and the depth from which it is added in
+full [m]."""
 
 MIN_CENTER_DISTANCE = 1e-6
 """Smallest distance of centers with a direction [m]."""
 
 PairDistances = tuple[Float2D, Float]
-"""Of all pairs along a path [m], shape (N, P), and their gradients, shape (N, P, n)."""
+"""Distances of all pairs along a path [m], shape (N, P), and their gradients, shape (N, P, n)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,12 @@ class Proximity(Closeable):
     robot : Robot
         Kinematics and geometry.
     floor : float, optional
-        Height of the floor in the root frame [m]; None for none.
+        Height of the floor in the root frame [m]; None for no floor.
     cutoff : float
-        Distances above this are this [m]; the smaller, the faster.
+        Distances above this value are set to it [m]; a smaller one is faster.
     engine : str, optional
-        ``pybullet`` or ``mujoco``, which measures; by default the first that is installed.
+        Engine that computes the distances, ``pybullet`` or ``mujoco``; by default the first that is
+        installed.
 
     Raises
     ------
@@ -119,7 +120,7 @@ class Proximity(Closeable):
             for k in range(self._moving, len(self._links)):
                 _stand(self._bodies, k, self._in_link[k])
             self.pairs, self._candidates = self._possible_pairs()
-            self._paths.clear()  # of more candidates
+            self._paths.clear()  # cached for candidates that are now excluded
         except BaseException:
             self.close()
             raise
@@ -163,8 +164,9 @@ class Proximity(Closeable):
     def measure_pushed(self, q: Float2D) -> PairDistances:
         r"""Return distances and gradients that lead out of overlaps, for solvers that start inside.
 
-        The least way out of a deep overlap may be one that no joint can go, with no slope at all.
-        So from an overlap the share :math:`1 - |c| / R` of SPREAD is taken, with c from the center
+        The shortest way out of a deep overlap may be one in which no joint moves the links, with
+        zero gradient. So the distance is reduced by the share :math:`1 - |c| / R` of SPREAD, with c
+        from the center
         of one hull to the other's, and R the sum of the radii of the spheres around them; it grows
         with the overlap up to DEEP.
         """
@@ -177,7 +179,7 @@ class Proximity(Closeable):
         return self._last[1:]
 
     def _measure_configurations(self, Q: Float2D) -> tuple[PairDistances, PairDistances]:
-        """Return distances (N, P) and gradients (N, P, n) in configurations (N, n), two kinds."""
+        """Return distances (N, P) and gradients (N, P, n) of `measure` and of `measure_pushed`."""
         T = np.array([kernels.link_poses(self.robot.geometry, q) for q in Q])
         distance = np.full((len(Q), len(self.pairs)), self.cutoff)
         gradient = np.zeros((*distance.shape, self.robot.dof))
@@ -259,8 +261,9 @@ class Proximity(Closeable):
     def _least_distances(self, poses: Float, centers: Float) -> Float2D:
         r"""Compute lower bounds of the distances of candidates [m], shape (N, C), and cache them.
 
-        By spheres around the hulls, by what they were apart on the last path of as many samples,
-        and where neither tells enough by boxes. Points of a hull with radius r about its center c
+        They follow from spheres around the hulls, from the distances on the last path of the same
+        number of samples, and from boxes where both are below the cutoff. Points of a hull with
+        radius r about its center c
         have moved by at most :math:`|\Delta c| + r |\Delta R|`, with the spectral norm, since then.
         """
         first, second = self._candidates[:, 0], self._candidates[:, 1]
@@ -293,14 +296,14 @@ class Proximity(Closeable):
         return poses, turned + poses[..., :3, 3]
 
     def _hulls(self) -> list[GeometryShape]:
-        """Return the shapes of all hulls, those that move first; note which link carries them."""
+        """Return the shapes of all hulls, moving ones first; record which link carries them."""
         moving = [shape for of_link in self._shapes for shape in of_link]
         still = collision_shapes(base_shapes(self.robot))
         still += [] if self.floor is None else [_cube_below(self.floor)]
         links = [k for k, of_link in enumerate(self._shapes) for _ in of_link]
         self._moving = len(moving)
         self._links = np.array(links + [-1] * len(still))
-        """Index of the link that carries a hull; -1 for what stands still."""
+        """Index of the link that carries a hull; -1 for a fixed hull."""
         hulls = [*moving, *still]
         self._in_link = np.array([shape.T_body_shape for shape in hulls])
         """Placement of a hull in the frame of its link, shape (H, 4, 4)."""
@@ -334,7 +337,7 @@ class Proximity(Closeable):
         )
         inside = {key for key, (*_, point) in nearest.items() if point.distance < 0.0}
         touching = [all((s, k) in inside for s in range(PROBE_COUNT)) for k in range(len(rows))]
-        # What is always in the floor is not an overlap of hulls: the floor is too high.
+        # A link that is always in the floor is kept: the floor is too high.
         possible = [
             (pair, hulls)
             for (pair, hulls), always in zip(rows, touching, strict=True)
@@ -344,7 +347,7 @@ class Proximity(Closeable):
 
 
 def is_bodiless(robot: Robot) -> bool:
-    """Return whether a robot has no geometry that the engine can read; capsules stand for it."""
+    """Return whether a robot has no geometry that the engine can read; capsules replace it."""
     return not any(collision_shapes(link.shapes) for link in robot.links)
 
 

@@ -1,4 +1,4 @@
-"""Instrumental variables: least squares without bias by noise of the motion."""
+"""Instrumental variables: least squares without bias from noise of the motion."""
 
 import time
 from dataclasses import asdict, dataclass, replace
@@ -72,7 +72,7 @@ class InstrumentalVariables(Estimator):
             first = Q.T @ (problem.W * weight[:, None])
             beta = np.linalg.lstsq(first, Q.T @ (problem.y * weight), rcond=None)[0]
         residual, W = problem.y - problem.W @ beta, Q @ first / weight[:, None]
-        # A fit of these torques has the residuals of W, not those of its projection.
+        # With these torques the residuals are those of the original W, not of its projection.
         estimate = wls.fit(replace(problem, W=W, y=W @ beta + residual), rng)
         rms = np.sqrt((problem.unstack_rows(residual) ** 2).mean(axis=0))
         seconds = time.perf_counter() - began

@@ -28,7 +28,7 @@ NAME_JOINER = "+"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopSize:
-    """Robot and run that scale conditions."""
+    """Nominal model, peak torques and duration of a run, by which conditions are scaled."""
 
     nominal: Robot
     peak: Float1D
@@ -41,7 +41,7 @@ class Condition(ABC):
     """One part of a scenario; a frozen dataclass of its options."""
 
     random: ClassVar[bool] = False
-    """Whether it is random: other runs need no repetition."""
+    """Whether it is random; runs without random conditions need no repetition."""
 
     @abstractmethod
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
@@ -68,7 +68,7 @@ OPTION_RANGES = {
     **{"mass": (0.0, 1e5), "factor": (0.0, 1e3), "lost": (0.0, 0.99)},
     **{"revolute": (0.0, 10.0), "prismatic": (0.0, 10.0)},
 }
-"""Smallest and largest value of an option; impacts at 1 kHz have no gap."""
+"""Smallest and largest value of an option; at a rate of 1 kHz impacts follow without a gap."""
 
 
 def _require_sizes(condition: Condition) -> None:
@@ -110,7 +110,7 @@ class SinusoidalTorque(Condition):
     share: float = 0.4
     """Amplitude over the peak torque of the undisturbed run."""
     frequency: float = 1.0
-    """[Hz]."""
+    """Frequency [Hz]."""
 
     def __post_init__(self) -> None:
         _require_sizes(self)
@@ -218,7 +218,7 @@ class SensorFeedback(Condition):
         _require_sizes(self)
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
-        """Add the encoders to the loop; lost samples are kept."""
+        """Add the encoders to the loop; the probability of lost samples is kept."""
         del size, rng
         lost = 0.0 if scenario.feedback is None else scenario.feedback.lost
         seen = Feedback(revolute=self.revolute, prismatic=self.prismatic, lost=lost)
@@ -275,7 +275,7 @@ CONDITIONS: Registry[Condition] = Registry(
 def compose(
     name: str, parts: Sequence[Condition], size: LoopSize, rng: np.random.Generator
 ) -> Scenario:
-    """Combine conditions to a scenario."""
+    """Combine conditions into a scenario."""
     scenario = Scenario(name=name)
     for part in parts:
         scenario = part.add(scenario, size, rng)

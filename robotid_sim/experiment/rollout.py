@@ -54,7 +54,7 @@ def rollout(
     Parameters
     ----------
     plant : Plant
-        The robot in the engine, as it is in the scenario; it is reset to the start of the
+        The robot in the engine, with the changes of the scenario; it is reset to the start of the
         trajectory.
     controller : Controller
         The control law, called once per control step.

@@ -68,7 +68,7 @@ class ObservedState:
     """The state of an observer with encoder samples.
 
     `noise` is that of every encoder sample [rad or m], shape (N, n); `lost`, shape (N,), marks lost
-    ones. The observer is reset to the start (q, dq), which is known at rest.
+    ones. The observer is reset to the start (q, dq), which is assumed known.
     """
 
     def __init__(

@@ -27,10 +27,10 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     },
     "current": {"A": 1.0, "mA": 1e-3},
 }
-"""SI units in one unit, by quantity."""
+"""Value of each unit in SI units, by quantity."""
 
 SHARE_UNITS = frozenset({"%", "permille"})
-"""Units of a torque that are shares of a rated one."""
+"""Units of torque relative to the rated torque."""
 
 LENGTH_UNITS = frozenset({"m", "cm", "mm", "um", "m/s", "cm/s", "mm/s", "N", "kN"})
 """Units of prismatic joints; others of UNITS, except time and current, are of revolute ones."""
@@ -93,9 +93,9 @@ def unit_in(text: str, quantity: str) -> str | None:
 
 
 def unit_at_end(words: Sequence[str], quantity: str) -> tuple[str | None, int]:
-    """Return the unit that the last words of a name spell, and of how many words it is.
+    """Return the unit that the last words of a name spell, and its number of words.
 
-    A letter alone is not a unit but of time: ``q_m`` is a motor's position.
+    A single letter is a unit of time only: ``q_m`` is a motor's position.
     """
     for count in (2, 1):
         tail = words[len(words) - count :]

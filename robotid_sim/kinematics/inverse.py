@@ -18,7 +18,8 @@ MAX_STEP = 0.3
 
 SETTLING_STEPS = 60
 SETTLING_RATE = 0.2
-"""Null-space steps of a redundant arm at the first pose of a path, and the share of each."""
+"""Null-space steps of a redundant arm at the first pose of a path, and the share of the distance
+to the middle of the ranges in each."""
 
 NULL_SPACE_RATE = 0.02
 """Share of the distance to the middle of the ranges that a redundant arm moves back per step."""
@@ -43,10 +44,10 @@ POSE_DEMAND = Demand(rows=6, rank=6)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathSolution:
-    """Joint positions along a sequence of poses, up to the first that cannot be had."""
+    """Joint positions along a sequence of poses, up to the first that cannot be reached."""
 
     q: Float2D
-    """Positions [rad or m], shape (M, n); fewer rows where there is an obstacle."""
+    """Positions [rad or m], shape (M, n); fewer rows if a pose cannot be reached."""
     singularity_index: Float1D
     """Singularity index at every position, shape (M,)."""
     poses: int
@@ -58,7 +59,7 @@ class PathSolution:
 
     @property
     def share(self) -> float:
-        """Share of the poses before the obstacle."""
+        """Share of the poses that are reached."""
         return len(self.q) / self.poses
 
 
@@ -97,7 +98,7 @@ def solve_path(
     demand: Demand = POSE_DEMAND,
     largest_index: float = np.inf,
 ) -> PathSolution:
-    """Return joint positions along a sequence of poses, up to the first that cannot be had.
+    """Return joint positions along a sequence of poses, up to the first that cannot be reached.
 
     Every solution starts from the one before, so that the arm keeps its configuration.
 
@@ -108,7 +109,7 @@ def solve_path(
     path = np.empty((len(poses), robot.dof))
     index = np.empty(len(poses))
     q = np.array(q_start, dtype=float)
-    if robot.dof > demand.rank:  # lest the path begins with a swing of the elbow
+    if robot.dof > demand.rank:  # so that the path does not begin with a null-space motion
         q = _center_joints(robot, poses[0], q, demand)
     for k, pose in enumerate(poses):
         q, reached = inverse_kinematics(robot, pose, q, demand)
@@ -149,7 +150,7 @@ def find_exceeded_limit(robot: Robot, q: Float1D) -> str | None:
 
 
 def _center_joints(robot: Robot, pose: Float2D, q: Float1D, demand: Demand) -> Float1D:
-    """Return joint positions for a pose with the null space at rest near the middle of ranges."""
+    """Return joint positions for a pose after null-space motion toward the middle of the ranges."""
     for _ in range(SETTLING_STEPS):
         q, reached = inverse_kinematics(robot, pose, q, demand)
         if not reached:

@@ -178,7 +178,7 @@ class EncoderQuantization(Sensor):
         )
 
     def again(self, log: Log, rng: np.random.Generator, share: float) -> Log:
-        """Round `q` with shifted counts: motions do not repeat to a fraction of a step.
+        """Round `q` with shifted counts, because motions do not repeat to a fraction of a step.
 
         Parameters
         ----------
@@ -213,9 +213,10 @@ class EncoderQuantization(Sensor):
 class SampleJitter(Sensor):
     """Positions sampled early or late, with a uniform time grid in the log.
 
-    The encoders of all joints are latched together, so a sample has one error of time, white and
-    Gaussian. Positions between samples come from an interpolation that is exact to 1e-7 of the
-    motion at a twentieth of the sample rate; apply it before noise, which cannot be interpolated.
+    The encoders of all joints are latched together, so all joints of a sample share one timing
+    error, white and Gaussian. Positions between samples are interpolated with a relative error of
+    1e-7 for motion at a twentieth of the sample rate; apply it before noise, which cannot be
+    interpolated.
     """
 
     std: float = 1e-5

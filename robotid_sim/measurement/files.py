@@ -1,4 +1,4 @@
-"""File forms of a log: HDF5, self-describing and exact; CSV for spreadsheets and real machines."""
+"""File formats of a log: HDF5, self-describing and exact; CSV for spreadsheets and machines."""
 
 import csv
 import json
@@ -18,7 +18,8 @@ from robotid_sim.measurement.hdf5_files import open_hdf5
 from robotid_sim.measurement.log import Log, Truth
 
 SCHEMA_VERSION = 3
-"""Since 3 torques may have separate times; 2 states the origin, 1 has a seed if virtual."""
+"""Version 3: torques may have their own times; 2: the origin is stated; 1: virtual logs have a
+seed."""
 
 CHANNELS = {
     "q": "position",
@@ -42,7 +43,7 @@ _OPTIONAL_TRUTH_CHANNELS = ("friction", "link_q", "link_dq", "link_ddq")
 SAMPLE_CHANNELS = ("torque_times", *(name for name in CHANNELS if name != "torque_constant"))
 """Optional channels per sample."""
 RECORDED_CHANNELS = ("recorded_times", "recorded_torques")
-"""Original samples of a resampled log, of a different number."""
+"""Original samples of a resampled log, whose number differs."""
 CHANNEL_UNITS = {
     "position": {"rad": "rad", "m": "m"},
     "velocity": {"rad": "rad/s", "m": "m/s"},

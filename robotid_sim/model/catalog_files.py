@@ -27,7 +27,7 @@ def catalog() -> dict[str, Path]:
 
 
 def find_urdf(robot: str | Path) -> Path:
-    """Return the file, URDF or MJCF, that a catalog name or a path means.
+    """Return the file, URDF or MJCF, of a catalog name or a path.
 
     Raises `UnknownNameError` if it is neither a catalog name nor an existing file.
     """
@@ -41,7 +41,7 @@ def find_urdf(robot: str | Path) -> Path:
         names = ", ".join(robots)
         raise UnknownNameError(
             f"no robot '{robot}'{suggestion(str(robot), robots)}: neither a file nor in the "
-            f"catalog ({names}); give a path, or, with the extra robots, a name of "
+            f"catalog ({names}); give a path, or, with the extra [robots] installed, a name of "
             "robot_descriptions"
         )
     return path
@@ -57,7 +57,7 @@ def _find_published(name: str) -> Path | None:
         files = [file for file in installed if file.name in file_names]
         if files:
             return Path(str(min(files, key=str).locate())).resolve()
-    place = f"robot_descriptions.{name}"  # whose other modules are not robots
+    place = f"robot_descriptions.{name}"  # other modules of the package are not robots
     is_robot = name.endswith("_description") and find_spec("robot_descriptions") is not None
     if not is_robot or find_spec(place) is None:
         return None
@@ -71,7 +71,7 @@ def _find_published(name: str) -> Path | None:
 
 
 def read_robot_toml(urdf: Path) -> dict[str, Any]:
-    """Return the content of the robot.toml beside a URDF that names it, else nothing.
+    """Return the content of the robot.toml beside a URDF if it names that URDF, else nothing.
 
     Raises `FileFormatError` if the file is not TOML.
     """

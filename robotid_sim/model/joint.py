@@ -56,25 +56,25 @@ MAX_RANGE = 50.0
 """Largest range between the limits of a joint in a file: eight turns, or 50 m [rad or m]."""
 
 MIN_EFFORT = 1e-9
-"""Smallest torque limit that counts as one [N m or N]."""
+"""Smallest torque limit that counts as a limit [N m or N]."""
 
 MAX_VELOCITY = 100.0
 """Largest velocity limit of a joint in a file [rad/s or m/s]."""
 
 UNLIMITED_VELOCITY = 1000.0
-"""Velocity limit that files use for none [rad/s]; above any in degrees."""
+"""Velocity limit that means no limit in files [rad/s]; above any in deg/s."""
 
 UNLIMITED_RANGE = 1e5
-"""Range that files use for none [rad or m]; above any in degrees or mm."""
+"""Range that means no limits in files [rad or m]; above any in degrees or mm."""
 
 MAX_VALUES = {
     **{"acceleration": 1e6, "eps": UNLIMITED_VELOCITY},  # [rad/s^2 or m/s^2], [rad/s or m/s]
     **dict.fromkeys(("Fv", "Fc", "Fo", "Ia"), 1e6),
 }
-"""Implausible values of a joint."""
+"""Largest plausible values of a joint."""
 
 UNLIMITED_EFFORT = 1e9
-"""Torque limit that files use for none [N m or N]."""
+"""Torque limit that means no limit in files [N m or N]."""
 
 MIN_VELOCITY = 1e-5
 """Least limit of velocity, and of acceleration, of a joint [rad/s, rad/s^2, or in m]."""
@@ -242,7 +242,7 @@ def add_assumed_limits(
 ) -> tuple[dict[str, dict[str, float]], list[str]]:
     """Add assumed limits to the overrides of joints; return them and a note.
 
-    Raises `UrdfError` if some do and nothing may be assumed; it names all of them.
+    Raises `UrdfError` if limits are missing and none may be assumed; it names all of them.
     """
     complete = {name: dict(values) for name, values in overrides.items()}
     missing = {
@@ -260,7 +260,7 @@ def add_assumed_limits(
             )
         document.fail(
             next(iter(missing)).line,
-            f"limits are missing of joints {words}: {where}, or take "
+            f"limits of joints are missing: {words}; {where}, or take "
             "+-3.14 rad and 3.14 rad/s, +-1 m and 1 m/s by --assume-limits",
         )
     for joint, names in missing.items():
@@ -291,7 +291,7 @@ def _usable_range(
     if bounds[1] - bounds[0] < UNLIMITED_RANGE:
         return bounds
     table = ASSUMED_PRISMATIC_LIMITS if source.kind == "prismatic" else ASSUMED_REVOLUTE_LIMITS
-    text = f"taken for none, +-{table['upper']:.3g} assumed"
+    text = f"taken as no limit, +-{table['upper']:.3g} assumed"
     notes.append(f"position range of {bounds[1] - bounds[0]:g} {text}")
     return table["lower"], table["upper"]
 
@@ -313,7 +313,7 @@ def _limits(
     from_file = "velocity" not in override
     if from_file and velocity >= UNLIMITED_VELOCITY and source.kind != "prismatic":
         assumed = ASSUMED_REVOLUTE_LIMITS["velocity"]
-        text = f"taken for none, {assumed:.3g} rad/s assumed"
+        text = f"taken as no limit, {assumed:.3g} rad/s assumed"
         notes.append(f"velocity limit of {velocity:g} rad/s {text}")
         velocity = assumed
     elif from_file:

@@ -1,7 +1,7 @@
-"""Further laws of a plant: joint torques beyond the coefficients of the friction formula.
+"""Further friction laws of a plant: joint torques that the standard friction formula lacks.
 
-Their numbers are relative to the robot's own Fv, Fc and rotors, as those of
-`robotid_sim.model.friction_law`; what they are for a joint is a `JointTerm`.
+Their parameters are relative to the robot's own Fv, Fc and rotors, like those of
+`robotid_sim.model.friction_law`; for each joint they give a `JointTerm`.
 """
 
 from abc import abstractmethod
@@ -53,7 +53,7 @@ class TransitionVelocity(FrictionLaw):
     """Coulomb friction with another transition velocity than the model's."""
 
     factor: float = 4.0
-    """Velocity of the smooth sign over that of the model."""
+    """Transition velocity over that of the model."""
 
     def __post_init__(self) -> None:
         require(self, "factor", 0.01, 100.0)
@@ -66,7 +66,7 @@ class TransitionVelocity(FrictionLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvedViscous(TermLaw):
-    r"""Nonlinear viscous friction, :math:`F_a |\dot q|^a s` more."""
+    r"""Additional nonlinear viscous friction, :math:`F_a |\dot q|^a \operatorname{sign} \dot q`."""
 
     share: float = 0.6
     """That torque at 1 rad/s, or 1 m/s, over Fc."""
@@ -91,7 +91,7 @@ class PositionDependent(TermLaw):
     share: float = 0.3
     """Share a of Fc."""
     waves: int = 1
-    """Waves k a turn, or in 1 m."""
+    """Number k of waves per revolution, or per meter."""
 
     def __post_init__(self) -> None:
         require(self, "share", -1.0, 1.0)
@@ -111,7 +111,7 @@ class Cogging(TermLaw):
     share: float = 0.2
     """Amplitude over Fc."""
     waves: int = 6
-    """Waves a turn, or in 1 m."""
+    """Number of waves per revolution, or per meter."""
 
     def __post_init__(self) -> None:
         require(self, "share", -10.0, 10.0)
@@ -163,7 +163,7 @@ class Warming(TermLaw):
     share: float = -0.4
     """Change of Fv over Fv."""
     duration: float = 30.0
-    """Time over which it changes evenly; then it stays [s]."""
+    """Time over which it changes linearly; then it is constant [s]."""
 
     def __post_init__(self) -> None:
         require(self, "share", -1.0, 10.0)
@@ -178,10 +178,10 @@ class Warming(TermLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoupledJoints(FrictionLaw):
-    """The motor of the last joint turns with the one before it too, as in many wrists."""
+    """The motor of the last joint also turns with the joint before it, as in many wrists."""
 
     share: float = 0.5
-    """Share of the last joint's rotor and friction that both joints have."""
+    """Share of the last joint's rotor inertia and friction that acts on both joints."""
 
     def __post_init__(self) -> None:
         require(self, "share", 0.0, 0.9)

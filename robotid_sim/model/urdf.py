@@ -135,7 +135,7 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     root = parse_xml(xml, file)
     reader = _Reader(file, root)
     if (count := len(root.findall("link"))) > MAX_LINKS:
-        reader.fail(root, f"the robot has {count} links, at most {MAX_LINKS} are read; cut it")
+        reader.fail(root, f"the robot has {count} links, at most {MAX_LINKS} are read; remove some")
     notes = check_elements(root, file)
     links = reader.unique(root.findall("link"), reader.link, "link")
     joints = reader.unique(root.findall("joint"), reader.joint, "joint")
@@ -192,7 +192,9 @@ class _Reader:
         self, element: etree._Element, key: str, owner: str, text: str, count: int
     ) -> list[float]:
         try:
-            values = [float(word.replace("_", "?")) for word in text.split()]  # no "1_0"
+            values = [
+                float(word.replace("_", "?")) for word in text.split()
+            ]  # reject "1_0", which float accepts
         except ValueError:
             hint = "; name it .urdf.xacro to expand it" if "$" in text else ""
             self.fail(element, f"{owner}: {element.tag} {key}='{text}' is not numeric{hint}")
@@ -347,7 +349,8 @@ class _Reader:
                 if key not in ("name", *EXTENSION_KEYS):
                     names = ", ".join(EXTENSION_KEYS)
                     self.fail(
-                        element, f"<{EXTENSION_TAG}> joint '{name}': unknown '{key}'; {names}"
+                        element,
+                        f"<{EXTENSION_TAG}> joint '{name}': unknown '{key}'; known: {names}",
                     )
             keys = [key for key in EXTENSION_KEYS if element.get(key) is not None]
             owner = f"joint '{name}'"

@@ -50,7 +50,7 @@ class TorqueLaw(Controller):
 def drive(plant: Robot, path: Trajectory, rate: float, controller: Controller | None = None) -> Log:
     """Drive a plant along a path, by default by computed torque with its true model.
 
-    The log has the given rate [Hz] and no sensors.
+    The log has the given rate [Hz] and no sensor errors.
     """
     law = controller or ComputedTorque(plant)
     with Cell(plant=plant, controller=law, rate=rate).open() as engine:

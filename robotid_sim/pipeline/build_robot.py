@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 def build_robot(
     robot: str | Path | Robot, config: RobotConfig | None = None, *, formal: bool = False
 ) -> Robot:
-    """Build the robot of a catalog name or path with the settings of its section.
+    """Build the robot of a catalog name or path with the settings of section [robot].
 
     Parameters
     ----------

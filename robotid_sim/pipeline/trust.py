@@ -111,7 +111,7 @@ def _select_samples(motion: Motion, signal: Float2D) -> Float2D:
 
 
 def _remove_friction(fit: Identification, model: Robot, motion: Motion) -> Float2D:
-    """Return the torque without the friction of the joints [N m], shape (N, n)."""
+    """Compute the model torque without friction of the joints [N m], shape (N, n)."""
     phi, state = model.parameters(), (motion.q, motion.dq, motion.ddq)
     rotors = [phi[parameters.joint_slice(j, model.dof)][3] for j in range(model.dof)]
     bodies = rigid_body_torque(model, *state)
@@ -202,8 +202,8 @@ def weakest_of(fit: Identification) -> tuple[WeakDirection, ...]:
 def bin_residuals(fit: Identification) -> list[BinnedResidual]:
     """Compute the mean residual of every joint over its position, velocity and load.
 
-    Residuals are those without unmodeled torque. Over load they are taken in the direction of
-    motion, like friction.
+    Residuals are those without unmodeled torque. Over load they are multiplied by the sign of the
+    velocity, like friction.
     """
     rows, states = fit.problem_without_terms, joint_states(fit.motion, fit.model)
     residual = rows.unstack_rows(rows.y - rows.W @ fit.chosen.beta)
@@ -224,7 +224,7 @@ def bin_residuals(fit: Identification) -> list[BinnedResidual]:
 
 
 def _scale_by_error(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
-    """Return the mean position of bins, and their mean residuals over their standard errors.
+    """Return the mean value of `at` in bins, and their mean residuals over their standard errors.
 
     The standard error accounts for residuals that are correlated in time.
     """
@@ -324,7 +324,7 @@ def fit_remarks(fit: Identification) -> list[str]:
     if discrepancy.repeats:
         sentences.append(
             "The remaining residual repeats with the period, as torque ripple or encoder errors "
-            "do. The intervals treat such periods as one."
+            "do. The intervals count the repeated periods as one."
         )
     if fit.loop_noise is not None:
         sentences.append(loop_noise_sentence(fit.loop_noise, fit.chosen.estimator))

@@ -31,7 +31,8 @@ MAX_DECIMALS = 6
 """Largest number of decimals of an interval without an exponent."""
 
 MAX_PEAK_RATIO = 1.2
-"""Peak torque with sensors in the loop over that without, above which a note explains it."""
+"""Ratio of the peak torque with sensors in the loop to that without, above which a note explains
+it."""
 
 CASE_KEYS = ("task", "scenario", "controller", "model")
 
@@ -81,7 +82,7 @@ def _text(loop: ClosedLoop) -> str:
     if runs > 1:
         text += (
             f" Run r of {runs} takes disturbances, sensor noise and the seed of swarm estimators "
-            "from child r of the seed, the same for all models and controllers. Values are means "
+            "from stream r of the seed, the same for all models and controllers. Values are means "
             "over the runs with 95 % intervals (Student's t); deterministic cases have one run. "
             "Figures show the first run."
         )

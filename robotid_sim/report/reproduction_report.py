@@ -143,7 +143,7 @@ def _counts(claims: Sequence[Claim]) -> tuple[tuple[str, str], ...]:
 
 
 def badge_of(claims: Sequence[Claim]) -> str:
-    """Format the counts of the verdicts, such as ``3 reproduced, 9 conditional, 2 not``."""
+    """Format the counts of the verdicts, such as ``3 reproduced, 2 not reproducible``."""
     words = (*VERDICTS[:2], "not reproducible", "not testable", UNJUDGED_VERDICT)
     counts = [_count(claims, verdict) for verdict in (*VERDICTS, UNJUDGED_VERDICT)]
     shown = zip(counts, words, strict=True)

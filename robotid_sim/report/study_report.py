@@ -191,7 +191,7 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
     if result.verdict.passed:
         yield "next: `robotid identify` with a log of the machine; -v prints all numbers"
     else:
-        yield "next: What to do next and Diagnosis in report.html; -v prints all numbers"
+        yield "next: see What to do next and Diagnosis in report.html; -v prints all numbers"
     yield f"written in {folder}: report.html, identified.urdf, result.json and more"
 
 

@@ -134,7 +134,7 @@ def check_details(check: RobotCheck) -> Iterator[Text]:
     if report["negligible"]:
         yield (
             f"not counted: {' '.join(report['negligible'])}, which need 1e4 times the signal; "
-            "angles rounded in the URDF, such as 1.5708, make such directions"
+            "angles rounded in the URDF, such as 1.5708, cause them"
         )
 
 
@@ -143,7 +143,7 @@ def _repair_text(repair: dict[str, Any]) -> Iterator[Text]:
     yield f"repaired: nearest physically consistent robot in the {repair['metric']}"
     for name, distance in repair["distance"].items():
         if distance > 0.0:
-            yield f"  {name}: tensor about the COM moved by {distance:.3%}"
+            yield f"  {name}: tensor about the COM changed by {distance:.3%}"
     changed = repair["parameters"]
     if changed:
         columns = {

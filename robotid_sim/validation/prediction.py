@@ -160,10 +160,10 @@ def compare_torque_filters(
     motion: RtsSmoother,
     fitted: tuple[Motion, LinearProblem] | None = None,
 ) -> list[FilterScore]:
-    """Score no filter, five-point, Kalman literal and compensated, RTS.
+    """Score torque filters: none, five-point, Kalman literal and compensated, RTS.
 
-    All share the motion behind the regressor and the rows of the fit; only the torque differs, and
-    in the compensated form the filter that torque and regressor share.
+    All share the motion of the regressor and the rows of the fit; only the torque differs, and in
+    the compensated form also the common filter of torque and regressor.
 
     The log has a truth; `true` are the true base parameters, shape (b,), `bound` is their
     Cramér-Rao bound, shape (b, b). The smoother of the motion is tuned. Motion and problem of

@@ -38,8 +38,8 @@ SIDE, TOP, BOTTOM = 260, 60, 135
 GHOST_OPACITY, FADED_OPACITY = 0.4, 0.25
 
 GHOST_SHIFT = 0.006
-"""Shift of a ghost over the distance of the camera: at the robot's position, which is normal with a
-reference, it would flicker otherwise."""
+"""Shift of a ghost over the distance of the camera; without it, a ghost that coincides with the
+robot, which is common with a reference, would flicker."""
 
 MAX_LINES = 400
 """Number of lines of all paths; every line takes PyBullet 2 ms."""
@@ -108,7 +108,9 @@ class WindowScene:
         self._paint(state, layers, opacity)
         if ("path" in layers) != bool(self._lines):
             client = self._client
-            client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 0)  # lines do not wait
+            client.configureDebugVisualizer(
+                client.COV_ENABLE_RENDERING, 0
+            )  # so that lines do not wait for frames
             for line in self._lines:
                 client.removeUserDebugItem(line)
             self._lines = [
@@ -131,7 +133,7 @@ class WindowScene:
             self._text = text
 
     def _look(self, points: Float2D, settings: ViewSettings) -> None:
-        """Set the chosen view, with points and a text above them between the panels."""
+        """Set the chosen view so that the points and the text above them lie between the panels."""
         low, high = points.min(axis=0), points.max(axis=0)
         above = np.array([*(0.5 * (low + high))[:2], high[2] + 0.1 * (high - low)[2]])
         width, height = settings.width, settings.height

@@ -51,7 +51,7 @@ STATE_COUNT = 1000
 class ArmDimensions:
     """Masses and lengths of the arm.
 
-    Their Table 1 is illegible; these values give the printed lambda exactly.
+    Table 1 of [1]_ is illegible; these values give the printed lambda exactly.
     """
 
     m1: float = 1.0
@@ -279,7 +279,7 @@ GAIN_SETS = ((1.0, 0.05, 0.1), (1.0, 0.1, 0.1), (0.5, 0.1, 0.1), (1.0, 0.3, 0.3)
 INERTIA_WEIGHTS = (0.9, 0.65, 0.4)
 """Inertia weights of eq. (25): at the start, in the middle, at the end."""
 PULL_VALUES = tuple(np.linspace(0.05, 2.0, 40).tolist())
-"""Values of f, whose mean over a run is at most 2."""
+"""Values of the attraction f in the particle update, whose mean over a run is at most 2."""
 Gains = tuple[float, float, float]
 
 
@@ -301,14 +301,14 @@ def largest_real_part(gains: Gains, w: float, f: float) -> float:
 
 
 def radius(gains: Gains, w: float, f: float) -> float:
-    """Compute the spectral radius of eq. (5) and (21) with a deterministic pull."""
+    """Compute the spectral radius of eq. (5) and (21) with a deterministic attraction f."""
     return spectral_radius(pid_map(w, 2.0 * f, 0.0, *gains).mean())
 
 
 def all_gains() -> Iterator[dict[str, Any]]:
-    """Yield both stability analyses of every set of gains and inertia weight, at the worst pull.
+    """Yield both stability analyses of every set of gains and inertia weight, at the worst f.
 
-    They are the conditions of eq. (17)-(18) for every pull, the largest real part of the roots of
+    They are the conditions of eq. (17)-(18) for every f, the largest real part of the roots of
     eq. (16), and the largest spectral radius of the update, which diverges above 1.
     """
     for gains, w in product(GAIN_SETS, INERTIA_WEIGHTS):

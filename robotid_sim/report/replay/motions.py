@@ -25,7 +25,7 @@ LOG, UNSEEN = "log", "unseen log"
 """Names of the motions of logs, in charts and in the replay."""
 
 MAX_RESIDUAL_RATIO = 3.0
-"""Residual over its standard deviation at the last color."""
+"""Residual over its standard deviation at the last color of the scale."""
 
 FIRST_GHOST_HUE = 3
 """First hue of ghost arms; the hues before it are those of models and of the path."""
@@ -47,7 +47,7 @@ class ReplayMotion:
     """A motion of a robot on a page."""
 
     name: str
-    """Unique on the page; charts name it in their clocks."""
+    """Unique on the page; charts refer to it for their time axes."""
     animation: Animation
     beside: tuple[GhostArm, ...] = ()
     magnification: float = 1.0
@@ -130,7 +130,7 @@ def log_motion(
 
 
 def logs_motion(animations: Sequence[Animation]) -> ReplayMotion:
-    """Build the first of several motions with the others as ghosts, by their times."""
+    """Build the motion of the first animation, with the others as ghosts at the same times."""
     first, *others = animations
     beside = tuple(
         GhostArm(a.name, joint_role(FIRST_GHOST_HUE + k), interpolate(first.t, a.t, a.q) - first.q)
