@@ -84,7 +84,7 @@ def open_file(path: str | Path, largest: float = float("inf")) -> io.BufferedRea
     if it cannot be read.
     """
     require_file(Path(path), largest)  # opening a device or a pipe has side effects
-    file = io.FileIO(path, opener=_open_at_once)
+    file = io.FileIO(path, opener=_open_nonblocking)
     try:
         _require_regular(Path(path), os.fstat(file.fileno()), largest)
     except BaseException:
@@ -93,7 +93,7 @@ def open_file(path: str | Path, largest: float = float("inf")) -> io.BufferedRea
     return io.BufferedReader(file)
 
 
-def _open_at_once(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(
         path, flags | getattr(os, "O_NONBLOCK", 0)
     )  # in case a pipe has just taken its place
@@ -149,7 +149,7 @@ def estimate_unpacked_size(path: Path) -> int:
     return int(max(MAX_SMALL_SIZE, MAX_UNPACKING_RATIO * path.stat().st_size))
 
 
-def require_warranted(size: float, path: Path, what: str = "its content") -> None:
+def require_plausible_size(size: float, path: Path, what: str = "its content") -> None:
     """Raise `FileFormatError` if a file claims to hold far more than its own size [bytes]."""
     if size > estimate_unpacked_size(path):
         raise FileFormatError(
@@ -159,10 +159,10 @@ def require_warranted(size: float, path: Path, what: str = "its content") -> Non
         )
 
 
-def require_warranted_zip(path: Path) -> None:
+def require_plausible_zip_size(path: Path) -> None:
     """Raise `FileFormatError` if the parts of a ZIP file are far larger than it."""
     with open_file(path) as file, zipfile.ZipFile(file) as archive:
-        require_warranted(sum(part.file_size for part in archive.infolist()), path)
+        require_plausible_size(sum(part.file_size for part in archive.infolist()), path)
 
 
 def real_path(path: Path) -> Path:
@@ -170,7 +170,7 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))  # Path.resolve raises for circular links
 
 
-def is_nameable(owner: Path, file: Path, *folders: Path) -> bool:
+def is_reference_allowed(owner: Path, file: Path, *folders: Path) -> bool:
     """Return whether a file may refer to another one; symbolic links are followed.
 
     The other file must lie below the folder of the owner, of the owner's ROS package, one of
@@ -197,12 +197,14 @@ def package_folders() -> list[Path]:
     return [*folders(PACKAGE_PATH_VARIABLE), *shares, *models]
 
 
-def require_nameable(owner: Path, file: Path, what: str, largest: float = float("inf")) -> None:
+def require_reference_allowed(
+    owner: Path, file: Path, what: str, largest: float = float("inf")
+) -> None:
     """Raise `FileFormatError` if a file that another one refers to must not be read.
 
     It may be missing; messages call it `what`, and `largest` is its largest size [bytes].
     """
-    if os.path.lexists(file) and not is_nameable(owner, file):
+    if os.path.lexists(file) and not is_reference_allowed(owner, file):
         raise FileFormatError(
             f"{what} leads out of the folder of {owner}; copy it there, or name a folder above "
             f"both in {PACKAGE_PATH_VARIABLE}"
@@ -213,8 +215,8 @@ def require_nameable(owner: Path, file: Path, what: str, largest: float = float(
 def read_beside(owner: Path, name: str) -> dict[str, Any]:
     """Read the TOML file that goes with another one; an empty table if there is none.
 
-    Raises `FileFormatError` as `read_toml` and `require_nameable` do.
+    Raises `FileFormatError` as `read_toml` and `require_reference_allowed` do.
     """
     file = owner.parent / name
-    require_nameable(owner, file, str(file), MAX_TOML_SIZE)
+    require_reference_allowed(owner, file, str(file), MAX_TOML_SIZE)
     return read_toml(file, "settings") if file.exists() else {}

@@ -39,14 +39,14 @@ def joint_role(j: int) -> str:
     return f"joint-{j % len(LIGHT_HUES)}"
 
 
-def light(role: str) -> str:
+def light_color(role: str) -> str:
     """Return the color of a role on a light background."""
     return ROLE_COLORS[role][0]
 
 
 def rgb(role: str) -> tuple[int, int, int]:
     """Return the color of a role on a light background as red, green, blue from 0 to 255."""
-    red, green, blue = bytes.fromhex(light(role).removeprefix("#"))
+    red, green, blue = bytes.fromhex(light_color(role).removeprefix("#"))
     return red, green, blue
 
 

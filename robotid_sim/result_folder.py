@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import make_folder, read_json, require_space, resolve_folder, write_json
-from robotid_sim.inputs import open_file, real_path, require_nameable
+from robotid_sim.inputs import open_file, real_path, require_reference_allowed
 
 try:
     import fcntl
@@ -231,7 +231,7 @@ def _list_files(folder: Path) -> Mapping[str, str]:
 
 
 def _require_same(folder: Path, name: str, digest: str) -> None:
-    require_nameable(folder / MANIFEST, folder / name, str(folder / name))
+    require_reference_allowed(folder / MANIFEST, folder / name, str(folder / name))
     try:
         same = _digest(folder / name) == digest
     except OSError as error:

@@ -24,7 +24,7 @@ from robotid_sim.estimation.problem import Estimator, LinearProblem, build_probl
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import base_regressor, random_feasible
 from robotid_sim.excitation.space import ExcitationFamily, FourierOptions
-from robotid_sim.experiment.conditions import Condition, LoopSize, compose
+from robotid_sim.experiment.conditions import Condition, ConditionScale, compose
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
@@ -340,7 +340,7 @@ def check_task(task: Task) -> None:
 def check_condition(condition: Condition) -> None:
     """Check that a condition makes a scenario by its generator alone."""
     robot = sample_robot()
-    size = LoopSize(robot, np.full(robot.dof, 10.0), 3.0)
+    size = ConditionScale(robot, np.full(robot.dof, 10.0), 3.0)
     t = np.linspace(0.0, 3.0, 100)
 
     def scenario(rng: np.random.Generator) -> Scenario:

@@ -12,14 +12,14 @@ from robotid_sim.importing.import_map import load_map
 from robotid_sim.importing.reading import read_log
 from robotid_sim.inputs import (
     MAX_TOML_SIZE,
-    is_nameable,
+    is_reference_allowed,
     open_file,
     read_beside,
     read_file,
     read_toml,
     require_file,
-    require_nameable,
-    require_warranted,
+    require_plausible_size,
+    require_reference_allowed,
 )
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
@@ -56,7 +56,7 @@ def test_a_pipe_or_device_is_refused_at_once(pipe, read) -> None:
 def test_a_file_is_read_up_to_a_size(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"12345")
     assert read_file(tmp_path / "a", 5) == b"12345"
-    with pytest.raises(FileFormatError, match=r"a has 5e-06 MB, and of its kind at most 4e-06 MB"):
+    with pytest.raises(FileFormatError, match=r"a has 5e-06 MB; files of its kind may have at most 4e-06 MB"):
         read_file(tmp_path / "a", 4)
     with pytest.raises(FileFormatError, match="does not end after"):
         read_file("/proc/self/status", 10)  # states no size
@@ -64,14 +64,14 @@ def test_a_file_is_read_up_to_a_size(tmp_path) -> None:
         read_file(tmp_path)
     with (tmp_path / "holes").open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(FileFormatError, match=r"holes has 1\.1e\+03 GB, of which nearly all are"):
+    with pytest.raises(FileFormatError, match=r"holes has 1\.1e\+03 GB, nearly all of it sparse"):
         require_file(tmp_path / "holes")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a = " + "x" * MAX_TOML_SIZE, "of its kind at most 1 MB are read"),
+        ("a = " + "x" * MAX_TOML_SIZE, "files of its kind may have at most 1 MB"),
         (".".join("a" * 102) + " = 1", "a line has more than 100 dots"),
         ("a." * 30 + "b = 1", "tables are deeper than 20 levels"),
         ("a = " + "[" * 3000, "cannot read map"),
@@ -98,15 +98,15 @@ def test_a_file_names_what_is_below_its_folder(tmp_path, monkeypatch) -> None:
     (owner.parent / "out.stl").symlink_to(above)
     (owner.parent / "in.stl").symlink_to(owner.parent / "b.stl")
     names = {"b.stl": True, "in.stl": True, "none.stl": True, "out.stl": False, "../b.stl": False}
-    assert {name: is_nameable(owner, owner.parent / name) for name in names} == names
+    assert {name: is_reference_allowed(owner, owner.parent / name) for name in names} == names
     with pytest.raises(FileFormatError, match=r"the mesh leads out of the folder of .*a\.urdf; "):
-        require_nameable(owner, owner.parent / "out.stl", "the mesh")
+        require_reference_allowed(owner, owner.parent / "out.stl", "the mesh")
     linked = tmp_path / "linked.urdf"
     linked.symlink_to(owner)
-    assert is_nameable(linked, owner.parent / "b.stl")  # beside the file itself
-    assert is_nameable(linked, above)  # beside the link
+    assert is_reference_allowed(linked, owner.parent / "b.stl")  # beside the file itself
+    assert is_reference_allowed(linked, above)  # beside the link
     monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path}")
-    require_nameable(owner, owner.parent / "out.stl", "the mesh")
+    require_reference_allowed(owner, owner.parent / "out.stl", "the mesh")
 
 
 def test_what_goes_with_a_file_is_beside_it(tmp_path) -> None:
@@ -121,9 +121,9 @@ def test_what_goes_with_a_file_is_beside_it(tmp_path) -> None:
 
 def test_a_file_holds_what_its_size_warrants(tmp_path) -> None:
     (tmp_path / "a.npz").write_bytes(bytes(10_000_000))
-    require_warranted(0.9e9, tmp_path / "a.npz")
+    require_plausible_size(0.9e9, tmp_path / "a.npz")
     with pytest.raises(FileFormatError, match=r"its content claims 2 GB in a file of 10 MB"):
-        require_warranted(2e9, tmp_path / "a.npz")
+        require_plausible_size(2e9, tmp_path / "a.npz")
 
 
 def test_a_plugin_that_a_configuration_names_needs_trust(tmp_path) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.cli.help import ALL_OPTION, Commands
-from robotid_sim.cli.output import command_line, print_error, set_output
+from robotid_sim.cli.output import command_line, print_error, set_command_words
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
 from robotid_sim.plugins import fault_of_plugin, load_installed_plugins
 from robotid_sim.renamed import RENAMED_OPTIONS, upgrade_word
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output; 128 and the number of the signal that ended it, 130 at Ctrl-C.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    set_output(words)
+    set_command_words(words)
     # To stderr; a run log may ask for more of the records.
     logging.basicConfig(stream=sys.stderr, format="%(message)s", force=True)
     verbose = "-v" in words or "--verbose" in words
@@ -125,12 +125,14 @@ def _classify_error(error: Exception) -> tuple[str, int, str]:
         return f"there is not enough memory: {error or 'for this'}; {SIZE_REMEDY}", 2, "MemoryError"
     if isinstance(error, RobotIdError):
         return fault_of_plugin(error) or str(error), 2, kind
-    trouble = _trouble(error) if isinstance(error, OSError) else ""
+    trouble = _describe_system_error(error) if isinstance(error, OSError) else ""
     plugin_fault = trouble or fault_of_plugin(error)
-    return (plugin_fault, 2, kind) if plugin_fault else (_bug(error), BUG_EXIT_CODE, "Bug")
+    return (
+        (plugin_fault, 2, kind) if plugin_fault else (_save_bug_report(error), BUG_EXIT_CODE, "Bug")
+    )
 
 
-def _trouble(error: OSError) -> str:
+def _describe_system_error(error: OSError) -> str:
     """Return the system's message about a file; empty for a fault of the program."""
     try:
         Path.cwd()
@@ -143,7 +145,7 @@ def _trouble(error: OSError) -> str:
     return f"cannot use {shown}: {error.strerror}; give another name or folder"
 
 
-def _bug(error: Exception) -> str:
+def _save_bug_report(error: Exception) -> str:
     """Save the traceback of an unexpected error; return one line with the file."""
     what = " ".join(f"{type(error).__name__}: {error}".split())
     text = f"this is a bug of robotid: {what[:MAX_ERROR_LENGTH]}"

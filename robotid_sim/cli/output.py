@@ -40,7 +40,7 @@ COLUMN_GAP = 2
 _words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
 
 
-def set_output(words: Sequence[str]) -> None:
+def set_command_words(words: Sequence[str]) -> None:
     """Store the words of the running command; they decide what it prints, and are on pages."""
     _words.set(tuple(words))
 

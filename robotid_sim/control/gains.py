@@ -42,7 +42,7 @@ class LoopGains:
     inertia: Float1D
     """Mean diagonal of the mass matrix along the path, M_jj [kg m^2], shape (n,).
 
-    Less for joints whose coupling makes them too light at the control rate, see `bearable_inertia`.
+    Less for joints whose coupling makes them too light, see `admissible_inertia`.
     """
     gain: Float1D
     """Switching gain K [N m], shape (n,)."""
@@ -63,10 +63,10 @@ class LoopGains:
     def __post_init__(self) -> None:
         freeze(self, (None,), "inertia", "gain", "layer", "error_bound", "disturbance")
         for name in ("bandwidth", "rate", "coupling"):
-            positive(name, getattr(self, name))
+            require_positive(name, getattr(self, name))
 
     @property
-    def fastest(self) -> float:
+    def max_decay_rate(self) -> float:
         """Highest decay rate of the sliding variable that the control rate admits [1/s].
 
         Over a control step no joint alone may lose more than a quarter of s, and the fastest motion
@@ -76,12 +76,12 @@ class LoopGains:
         return max(self.bandwidth, self.rate * min(0.25, 0.5 / self.coupling))
 
     @property
-    def steepest(self) -> float:
+    def default_decay_rate(self) -> float:
         """Decay rate of the sliding variable in laws that can choose it [1/s].
 
         Twice the bandwidth, so that s is gone before the error, if the control rate admits it.
         """
-        return min(2.0 * self.bandwidth, self.fastest)
+        return min(2.0 * self.bandwidth, self.max_decay_rate)
 
     @classmethod
     def from_specification(
@@ -155,7 +155,7 @@ class LoopGains:
                 *(bandwidth, highest, rate),
             )
         fastest = MAX_SHARE_PER_STEP * rate / chosen
-        inertia, coupling = bearable_inertia(nominal, path.q, inertia, fastest)
+        inertia, coupling = admissible_inertia(nominal, path.q, inertia, fastest)
         felt = _combine_slow_torques(nominal, path.q, direct, inertia, chosen, frequency)
         bound = np.maximum(direct, felt)
         reached = bound / (inertia * chosen**2)
@@ -196,7 +196,7 @@ def _combine_slow_torques(
     return np.asarray(error * inertia * bandwidth**2)
 
 
-def bearable_inertia(
+def admissible_inertia(
     nominal: Robot, q: Float2D, inertia: Float1D, largest: float
 ) -> tuple[Float1D, float]:
     r"""Return the inertia for the gains, and its coupling.
@@ -237,7 +237,7 @@ def require_size(gains: LoopGains, model: Robot) -> None:
         )
 
 
-def positive(name: str, value: float) -> None:
+def require_positive(name: str, value: float) -> None:
     """Raise `OptionError` for a number, by its name, that is not positive and finite."""
     if not 0.0 < value < np.inf:
         raise OptionError(f"{name} is {value}; give a positive number")
@@ -252,7 +252,7 @@ def check_gains(law: Any, *, zero: bool = False) -> None:
     for field in fields(law):
         name = field.name
         if field.type is float:
-            positive(name, getattr(law, name))
+            require_positive(name, getattr(law, name))
         elif field.init and name != "model":
             freeze(law, (law.model.dof,), name)
             gains = getattr(law, name)

@@ -188,7 +188,7 @@ class Pid(ModelController):
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
         """Return the law with the three poles of a joint alone at the bandwidth."""
         require_size(gains, model)
-        pole = min(gains.bandwidth, gains.fastest / 3.0)
+        pole = min(gains.bandwidth, gains.max_decay_rate / 3.0)
         return cls(
             model=model,
             kp=3.0 * gains.inertia * pole**2,

@@ -61,7 +61,7 @@ class IntegralSlidingMode(SlidingLaw):
             model=model,
             bandwidth=gains.bandwidth,
             gain=gains.gain,
-            layer=gains.gain / (gains.inertia * gains.steepest),
+            layer=gains.gain / (gains.inertia * gains.default_decay_rate),
             rate=gains.rate,
         )
 
@@ -137,7 +137,7 @@ class SuperTwisting(SlidingLaw):
         """Return the law for disturbances that grow to K within ``2 / steepest``."""
         require_size(gains, model)
         largest = gains.gain / gains.inertia
-        L = 0.5 * gains.steepest * largest
+        L = 0.5 * gains.default_decay_rate * largest
         k1 = 1.5 * np.sqrt(L)
         return cls(
             model=model,
@@ -145,7 +145,7 @@ class SuperTwisting(SlidingLaw):
             inertia=gains.inertia,
             k1=k1,
             k2=1.1 * L,
-            layer=(k1 / (0.75 * gains.steepest)) ** 2,
+            layer=(k1 / (0.75 * gains.default_decay_rate)) ** 2,
             bound=largest,
             rate=gains.rate,
         )
@@ -219,7 +219,7 @@ class AdaptiveSlidingMode(SlidingLaw):
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
         """Return the law with limits of a quarter of the switching gain, and of twice that."""
         require_size(gains, model)
-        stiffness = gains.inertia * gains.steepest
+        stiffness = gains.inertia * gains.default_decay_rate
         return cls(
             model=model,
             bandwidth=gains.bandwidth,

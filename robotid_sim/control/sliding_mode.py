@@ -206,7 +206,7 @@ class ExponentialReaching(SlidingLaw):
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
         """Return the law with ``I epsilon = K``, half the steepest decay for either term."""
         require_size(gains, model)
-        decay = 0.5 * gains.steepest
+        decay = 0.5 * gains.default_decay_rate
         reaching = gains.gain / gains.inertia
         return cls(
             model=model,
@@ -269,7 +269,7 @@ class PowerReaching(SlidingLaw):
         """Return the law with ``I k layer^alpha = K``, linear where it would be steeper."""
         require_size(gains, model)
         # k |s|^(alpha - 1) is the bandwidth at the layer of the gains, and steepest here.
-        thinner = (gains.bandwidth / gains.steepest) ** (1.0 / (1.0 - EXPONENT))
+        thinner = (gains.bandwidth / gains.default_decay_rate) ** (1.0 / (1.0 - EXPONENT))
         return cls(
             model=model,
             bandwidth=gains.bandwidth,

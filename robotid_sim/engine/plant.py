@@ -116,10 +116,10 @@ class Plant(Closeable):
         duration = np.inf if friction is None else friction.duration
         self._terms = RunningTerms(robot, terms, duration, whole=True)
         self._has_terms = bool(terms)
-        self._none: Float1D = np.zeros(robot.dof)
+        self._zero_torque: Float1D = np.zeros(robot.dof)
         self._ahead = 0.5 * dt / substeps if leapfrog else 0.0
-        self._acted: list[Float1D] = []
-        self._linked: list[tuple[Float1D, Float1D, Float1D]] = []
+        self._friction_torques: list[Float1D] = []
+        self._link_states: list[tuple[Float1D, Float1D, Float1D]] = []
         self._fastest = MAX_VELOCITY_RATIO * robot.limits.velocity
         self._bodies: RigidBodies | ClosedBodies = bodies_of(self.engine, robot, dt / substeps)
         self.reset(robot.home, np.zeros(robot.dof))
@@ -146,8 +146,8 @@ class Plant(Closeable):
             Position [rad or m] and velocity [rad/s or m/s] of the drives.
         """
         self.t = 0.0
-        self._acted.clear()
-        self._linked.clear()
+        self._friction_torques.clear()
+        self._link_states.clear()
         q, dq = self._check_values(q, "q"), self._check_values(dq, "dq")
         if self._elastic is not None:
             q = self._elastic.reset(q, dq)
@@ -189,9 +189,9 @@ class Plant(Closeable):
             state, handle = (self.q, self.dq), self._bodies.handle
             self.q, self.dq, drive = self._drive.steps(handle, *state, acting, self.substeps)
             self._ddq = drive.ddq
-            first = self._first_substep(state[0], drive, self._none, tau)
+            first = self._first_substep(state[0], drive, self._zero_torque, tau)
         else:
-            first = self._stepwise(tau, acting)
+            first = self._run_substeps(tau, acting)
         if not compiled_loop.is_sound(self.q, self.dq, self._fastest):
             bad = ~(np.abs(self.dq) < self._fastest) | ~np.isfinite(self.q)
             joint = self.robot.joint_names[int(bad.argmax())]
@@ -204,9 +204,9 @@ class Plant(Closeable):
         self.t += self.dt
         return first
 
-    def _stepwise(self, tau: Float1D, acting: Float1D) -> Step:
+    def _run_substeps(self, tau: Float1D, acting: Float1D) -> Step:
         """Take the sub-steps of drives that are not compiled together with the engine."""
-        first, further, free, at = None, self._none, acting, self.t
+        first, further, free, at = None, self._zero_torque, acting, self.t
         for k in range(self.substeps):
             if self._has_terms:  # at the predicted velocity within the sub-step
                 ahead, now = self.dq + self._ahead * self._ddq, at + k * self.dt / self.substeps
@@ -217,7 +217,7 @@ class Plant(Closeable):
             if first is None:
                 first = self._first_substep(self.q, drive, further, tau)
                 if self._elastic is not None:
-                    self._linked.append(self._elastic.link)
+                    self._link_states.append(self._elastic.link)
             self._bodies.advance(drive.drive_torque)
             self.q, self.dq = self._state()
         assert first is not None
@@ -227,7 +227,7 @@ class Plant(Closeable):
         """Return the first sub-step, and record its friction."""
         if drive.friction is not None:
             shared = 0.0 if self._coupling is None else self._coupling @ drive.ddq
-            self._acted.append(drive.friction + further + shared)
+            self._friction_torques.append(drive.friction + further + shared)
         return Step(q, drive.v, drive.ddq, tau)
 
     def add_provenance(self, log: Log) -> Log:
@@ -239,10 +239,12 @@ class Plant(Closeable):
         if self.friction is None and self.drive is None:
             return log
         truth, noted = log.truth, dict(log.provenance)
-        if truth is not None and self._acted:
-            truth = replace(truth, friction=np.array(self._acted[: log.t.size]))
-        if truth is not None and self._linked:
-            q, dq, ddq = (np.array(part) for part in zip(*self._linked[: log.t.size], strict=True))
+        if truth is not None and self._friction_torques:
+            truth = replace(truth, friction=np.array(self._friction_torques[: log.t.size]))
+        if truth is not None and self._link_states:
+            q, dq, ddq = (
+                np.array(part) for part in zip(*self._link_states[: log.t.size], strict=True)
+            )
             truth = replace(truth, link_q=q, link_dq=dq, link_ddq=ddq)
         if self.friction is not None:
             noted["friction"] = describe_law(self.friction)

@@ -44,7 +44,7 @@ SEARCH_DISTANCE = 0.15
 MAX_CACHED_PATHS = 8
 """Largest number of cached paths, one for each number of samples."""
 
-OVERLAP_MARGIN, MIN_OVERLAP_DEPTH = 0.1, 0.01
+EXTRA_DEPTH, FULL_EXTRA_DEPTH = 0.1, 0.01
 """Additional depth of an overlap of concentric hulls [m], and the depth from which it is added in
 full [m]."""
 
@@ -110,7 +110,7 @@ class Proximity(Closeable):
         self._prismatic = np.array(robot.prismatic)
         self._last: tuple[bytes, PairDistances, PairDistances] | None = None
         self._paths: dict[int, tuple[Float, Float, Float2D]] = {}
-        self._seen = max(cutoff, SEARCH_DISTANCE)
+        self._search_distance = max(cutoff, SEARCH_DISTANCE)
         self._bodies = convex_bodies_of(self.engine, self._hulls())
         try:
             boxes = [self._bodies.box(k) for k in range(len(self._links))]
@@ -118,7 +118,7 @@ class Proximity(Closeable):
             self._halves = np.array([0.5 * (high - low) for low, high in boxes])
             self._radii = np.linalg.norm(self._halves, axis=1)
             for k in range(self._moving, len(self._links)):
-                _stand(self._bodies, k, self._in_link[k])
+                _place_body(self._bodies, k, self._in_link[k])
             self.pairs, self._candidates = self._possible_pairs()
             self._paths.clear()  # cached for candidates that are now excluded
         except BaseException:
@@ -197,16 +197,16 @@ class Proximity(Closeable):
         centers = self._places(T)[1][at[:, None], hulls]
         apart = centers[:, 0] - centers[:, 1]
         gap, reach = np.linalg.norm(apart, axis=1), self._radii[hulls].sum(axis=1)
-        inside = np.where(reach < FLOOR_SIZE, np.clip(-d / MIN_OVERLAP_DEPTH, 0.0, 1.0), 0.0)
+        inside = np.where(reach < FLOOR_SIZE, np.clip(-d / FULL_EXTRA_DEPTH, 0.0, 1.0), 0.0)
         out = apart / np.maximum(gap, MIN_CENTER_DISTANCE)[:, None]
         spread = self._compute_gradients(T[at], hulls, centers, out)
         share = 1.0 - gap / reach
         growing = (inside > 0.0) & (inside < 1.0)
         far, steep = distance.copy(), gradient.copy()
-        far[at, pair] -= OVERLAP_MARGIN * inside * share
+        far[at, pair] -= EXTRA_DEPTH * inside * share
         steep[at, pair] += (
-            OVERLAP_MARGIN * (growing * share / MIN_OVERLAP_DEPTH)[:, None] * slope
-            + OVERLAP_MARGIN * (inside / reach)[:, None] * spread
+            EXTRA_DEPTH * (growing * share / FULL_EXTRA_DEPTH)[:, None] * slope
+            + EXTRA_DEPTH * (inside / reach)[:, None] * spread
         )
         return (distance, gradient), (far, steep)
 
@@ -243,12 +243,12 @@ class Proximity(Closeable):
         place, ask, placed = self._bodies.place, self._bodies.closest, 0
         nearest: dict[tuple[int, int], tuple[int, int, ClosestPoints]] = {}
         queries = zip(samples.tolist(), self._candidates[rows].tolist(), ends, strict=True)
-        distances = np.full(len(rows), self._seen)
+        distances = np.full(len(rows), self._search_distance)
         for query, (sample, (a, b, k), end) in enumerate(queries):
             for h, position, turn in islice(places, end - placed):
                 place(h, position, turn)
             placed = end
-            point = ask(a, b, self._seen)
+            point = ask(a, b, self._search_distance)
             if point is None:
                 continue
             distances[query] = min(point.distance, distances[query])
@@ -361,7 +361,7 @@ def base_bottom(robot: Robot, engine: str | None = None) -> float | None:
     floor = len(shapes) - 1
     with convex_bodies_of(engine_named(engine), shapes) as bodies:
         for k, shape in enumerate(shapes):
-            _stand(bodies, k, shape.T_body_shape)
+            _place_body(bodies, k, shape.T_body_shape)
         points = [bodies.closest(k, floor, 2.0 * SEARCH_DEPTH) for k in range(floor)]
     distances = [point.distance for point in points if point is not None]
     return min(distances) - SEARCH_DEPTH if distances else None
@@ -374,7 +374,7 @@ def _cube_below(height: float) -> GeometryShape:
     return GeometryShape("box", (2.0 * FLOOR_SIZE,) * 3, place)
 
 
-def _stand(bodies: ConvexBodies, body: int, T: Float2D) -> None:
+def _place_body(bodies: ConvexBodies, body: int, T: Float2D) -> None:
     """Put a body into a pose, shape (4, 4)."""
     turn = Rotation.from_matrix(T[:3, :3]).as_quat()
     bodies.place(body, T[:3, 3].tolist(), turn.tolist())

@@ -27,7 +27,7 @@ NAME_JOINER = "+"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoopSize:
+class ConditionScale:
     """Nominal model, peak torques and duration of a run, by which conditions are scaled."""
 
     nominal: Robot
@@ -44,7 +44,7 @@ class Condition(ABC):
     """Whether it is random; runs without random conditions need no repetition."""
 
     @abstractmethod
-    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: ConditionScale, rng: np.random.Generator) -> Scenario:
         """Add this condition to a scenario.
 
         Parameters
@@ -71,7 +71,7 @@ OPTION_RANGES = {
 """Smallest and largest value of an option; at a rate of 1 kHz impacts follow without a gap."""
 
 
-def _require_sizes(condition: Condition) -> None:
+def _require_ranges(condition: Condition) -> None:
     """Raise `OptionError` if an option lies outside its range."""
     assert is_dataclass(condition)
     for option in fields(condition):
@@ -88,7 +88,7 @@ def _require_sizes(condition: Condition) -> None:
 class Undisturbed(Condition):
     """Only the drives act on the robot."""
 
-    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: ConditionScale, rng: np.random.Generator) -> Scenario:
         """Return the scenario unchanged."""
         del size, rng
         return scenario
@@ -113,9 +113,9 @@ class SinusoidalTorque(Condition):
     """Frequency [Hz]."""
 
     def __post_init__(self) -> None:
-        _require_sizes(self)
+        _require_ranges(self)
 
-    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: ConditionScale, rng: np.random.Generator) -> Scenario:
         """Add the torque."""
         phase = rng.uniform(0.0, 2.0 * np.pi, size.peak.size)
         torque = Sinusoidal(self.share * size.peak, self.frequency, phase)
@@ -132,9 +132,9 @@ class ConstantTorque(Condition):
     """Torque over the peak torque of the undisturbed run."""
 
     def __post_init__(self) -> None:
-        _require_sizes(self)
+        _require_ranges(self)
 
-    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: ConditionScale, rng: np.random.Generator) -> Scenario:
         """Add the torque."""
         sign = rng.choice([-1.0, 1.0], size.peak.size)
         torque = Constant(self.share * size.peak * sign)
@@ -155,9 +155,9 @@ class ImpulsiveTorque(Condition):
     """Duration of an impact [s]."""
 
     def __post_init__(self) -> None:
-        _require_sizes(self)
+        _require_ranges(self)
 
-    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: ConditionScale, rng: np.random.Generator) -> Scenario:
         """Add the impacts."""
         count = max(1, round(self.rate * size.duration))
         times = np.sort(rng.uniform(0.0, max(size.duration - self.width, 0.0), count))
@@ -175,9 +175,9 @@ class UnknownPayload(Condition):
     """Mass [kg]; by default 3 % of the moving mass."""
 
     def __post_init__(self) -> None:
-        _require_sizes(self)
+        _require_ranges(self)
 
-    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: ConditionScale, rng: np.random.Generator) -> Scenario:
         """Add the load."""
         del rng
         mass = self.mass
@@ -195,9 +195,9 @@ class FrictionChange(Condition):
     """Factor of both."""
 
     def __post_init__(self) -> None:
-        _require_sizes(self)
+        _require_ranges(self)
 
-    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: ConditionScale, rng: np.random.Generator) -> Scenario:
         """Scale the friction."""
         del size, rng
         return replace(scenario, changes=(*scenario.changes, FrictionScale(self.factor)))
@@ -215,9 +215,9 @@ class SensorFeedback(Condition):
     """Standard deviation of prismatic joints [m]."""
 
     def __post_init__(self) -> None:
-        _require_sizes(self)
+        _require_ranges(self)
 
-    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: ConditionScale, rng: np.random.Generator) -> Scenario:
         """Add the encoders to the loop; the probability of lost samples is kept."""
         del size, rng
         lost = 0.0 if scenario.feedback is None else scenario.feedback.lost
@@ -235,9 +235,9 @@ class LostSamples(Condition):
     """Probability for every sample."""
 
     def __post_init__(self) -> None:
-        _require_sizes(self)
+        _require_ranges(self)
 
-    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: ConditionScale, rng: np.random.Generator) -> Scenario:
         """Lose samples of the encoders in the loop, or of ideal ones."""
         del size, rng
         seen = scenario.feedback or Feedback(revolute=0.0, prismatic=0.0)
@@ -249,7 +249,7 @@ class LostSamples(Condition):
 class ComputationDelay(Condition):
     """One sample between the measurement and the torque computed from it."""
 
-    def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
+    def add(self, scenario: Scenario, size: ConditionScale, rng: np.random.Generator) -> Scenario:
         """Delay the controller."""
         del size, rng
         return replace(scenario, delay=1)
@@ -273,7 +273,7 @@ CONDITIONS: Registry[Condition] = Registry(
 
 
 def compose(
-    name: str, parts: Sequence[Condition], size: LoopSize, rng: np.random.Generator
+    name: str, parts: Sequence[Condition], size: ConditionScale, rng: np.random.Generator
 ) -> Scenario:
     """Combine conditions into a scenario."""
     scenario = Scenario(name=name)

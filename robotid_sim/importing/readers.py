@@ -30,9 +30,9 @@ from robotid_sim.importing.text_files import read_text
 from robotid_sim.inputs import (
     estimate_unpacked_size,
     open_file,
-    require_nameable,
-    require_warranted,
-    require_warranted_zip,
+    require_plausible_size,
+    require_plausible_zip_size,
+    require_reference_allowed,
 )
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.hdf5_files import open_hdf5
@@ -43,7 +43,7 @@ PACKED_ELEMENT_KIND = 15
 
 def read_npz(path: Path) -> RawLog:
     """Read the arrays of an NPZ file."""
-    require_warranted_zip(path)
+    require_plausible_zip_size(path)
     # NumPy leaves a file open that it opened and cannot read.
     with open_file(path) as stream, np.load(stream, allow_pickle=False) as file:
         return log_of_arrays({k: value for k, value in file.items() if hasattr(value, "dtype")})
@@ -60,7 +60,7 @@ def read_mat(path: Path) -> RawLog:
             if kind == PACKED_ELEMENT_KIND:
                 element = zlib.decompressobj().decompress(element, most - size)
             size += len(element)
-    require_warranted(size, path)
+    require_plausible_size(size, path)
     content = scipy.io.loadmat(path, simplify_cells=True)
     variables = {name: value for name, value in content.items() if not name.startswith("__")}
     return log_of_arrays(_flat(variables))
@@ -95,7 +95,7 @@ def read_parquet(path: Path) -> RawLog:
         import pyarrow as pa
         import pyarrow.parquet as pq
     with open_file(path) as stream, pq.ParquetFile(stream) as file:
-        require_warranted(8 * file.metadata.num_rows * file.metadata.num_columns, path)
+        require_plausible_size(8 * file.metadata.num_rows * file.metadata.num_columns, path)
         table = file.read()
     arrays = {}
     for name in table.column_names:
@@ -130,7 +130,7 @@ def read_dataset(folder: Path) -> RawLog:
     """
     files = sorted((folder / "data").rglob("*.parquet"))
     for file in files:
-        require_nameable(folder / "data", file, str(file))
+        require_reference_allowed(folder / "data", file, str(file))
     if not files:
         raise FileFormatError(f"{folder} has no episodes in data/; give the folder of a dataset")
     parts = [read_parquet(file).columns for file in files]
@@ -280,7 +280,9 @@ def read_bag(path: Path, topic: str | None = None) -> RawLog:
 def _require_own_files(path: Path) -> None:
     """Raise `FileFormatError` unless a bag is of regular files of its own, databases of tables."""
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
-        require_nameable(path / "metadata.yaml" if path.is_dir() else path, file, str(file))
+        require_reference_allowed(
+            path / "metadata.yaml" if path.is_dir() else path, file, str(file)
+        )
         if file.suffix == ".db3" and file.is_file():
             with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as rows:
                 kinds = rows.execute("SELECT type, name, sql FROM sqlite_master").fetchall()

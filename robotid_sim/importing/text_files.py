@@ -17,7 +17,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.errors import FileFormatError
 from robotid_sim.importing.raw_log import RawLog
 from robotid_sim.importing.units import UNITS, unit_in
-from robotid_sim.inputs import estimate_unpacked_size, open_file, require_warranted
+from robotid_sim.inputs import estimate_unpacked_size, open_file, require_plausible_size
 
 DELIMITERS = (";", "\t", ",", None)
 """In the order in which they are tried; None is any white space."""
@@ -174,7 +174,7 @@ def _lines(path: Path) -> tuple[list[str], list[str]]:
             content = head if b"\0" in head else head + stream.read(most)
     except (OSError, EOFError, zlib.error) as error:
         raise FileFormatError(f"cannot read {path}: {error}") from error
-    require_warranted(len(content), path)
+    require_plausible_size(len(content), path)
     if b"\0" in head:
         raise FileFormatError(
             f"{path} is of no form that can be read; known: CSV and other text (.gz), NPZ, MAT, "

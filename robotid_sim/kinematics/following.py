@@ -79,7 +79,7 @@ def follow(
         phase = np.linspace(0.0, 2.0 * np.pi, (points - 1) * 2**refinement + 1)
         targets = poses(phase)
         solution = solve_path(robot, targets, q_start, demand, largest_index)
-        if solution.obstacle is not None:
+        if solution.failure is not None:
             return solution
         spline = phase_spline(solution.q)
         violation = _violation(robot, spline, len(phase))

@@ -52,7 +52,7 @@ class PathSolution:
     """Singularity index at every position, shape (M,)."""
     poses: int
     """Number of poses wanted."""
-    obstacle: str | None = None
+    failure: str | None = None
     """Reason for the first unreachable pose, as text; None if all are reachable."""
     within_reach: bool = True
     """False if that pose is out of reach."""

@@ -327,11 +327,11 @@ def numbers_of(rows: list[list[str]], path: Path, names: list[str], first: int =
     try:
         return np.array(rows, dtype=float)
     except ValueError:
-        k, name, cell = next(_no_numbers(rows, names, first))
+        k, name, cell = next(_find_non_numeric_cells(rows, names, first))
         raise LogError(f"row {k}, column '{name}': {cell!r} is not a number; correct it") from None
 
 
-def _no_numbers(
+def _find_non_numeric_cells(
     rows: list[list[str]], names: list[str], first: int
 ) -> Iterator[tuple[int, str, str]]:
     """Yield row, column and text of cells that are not numbers."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import h5py
 
 from robotid_sim.errors import FileFormatError, LogError
-from robotid_sim.inputs import require_file, require_warranted
+from robotid_sim.inputs import require_file, require_plausible_size
 
 MAX_DEPTH = 32
 """Maximum levels of groups."""
@@ -72,4 +72,4 @@ def _require_whole(file: h5py.File, path: Path) -> None:
                         )
                     chunk = math.prod(item.chunks or (0,)) * item.dtype.itemsize
                     size += max(item.nbytes if item.shape is not None else 0, chunk)
-                    require_warranted(size, path, f"'{name}'")
+                    require_plausible_size(size, path, f"'{name}'")

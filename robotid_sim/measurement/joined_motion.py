@@ -40,7 +40,7 @@ class JoinedRowFilter(RowFilter):
         return np.concatenate([rows + at for rows, at in zip(each, starts, strict=True)])
 
     @property
-    def log_of(self) -> Int1D:
+    def log_indices(self) -> Int1D:
         """Index of the log of every row."""
         counts = [len(range(part.stop - part.first)[part.rows]) for part in self.filters]
         return np.repeat(np.arange(len(counts)), counts)

@@ -14,13 +14,13 @@ from robotid_sim.errors import FileFormatError
 from robotid_sim.files import atomic_path
 from robotid_sim.inputs import (
     MAX_MESH_SIZE,
-    is_nameable,
+    is_reference_allowed,
     open_file,
     package_folders,
     read_file,
     real_path,
     require_file,
-    require_nameable,
+    require_reference_allowed,
 )
 from robotid_sim.result_folder import place_of
 
@@ -61,17 +61,19 @@ def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
 
     ``package://name/rest`` and ``model://name/rest`` are searched for, see `find_package`; other
     references are relative to the URDF.
-    A file is outside if neither its package nor `is_nameable` lets the URDF name it.
+    A file is outside if neither its package nor `is_reference_allowed` lets the URDF name it.
     """
     folder = real_path(urdf).parent
     scheme, _, place = filename.partition("://")
     if scheme not in ("package", "model"):
         file = folder / filename.removeprefix("file://")
-        return file, not is_nameable(urdf, file)
+        return file, not is_reference_allowed(urdf, file)
     package, _, rest = place.lstrip("/").partition("/")
     package_folder = find_package(package, urdf, rest)
     file = (package_folder or folder / package) / rest
-    return file, not is_nameable(urdf, file, *([] if package_folder is None else [package_folder]))
+    return file, not is_reference_allowed(
+        urdf, file, *([] if package_folder is None else [package_folder])
+    )
 
 
 def find_package(package: str, owner: Path, rest: str = "") -> Path | None:
@@ -121,7 +123,7 @@ def require_mesh_file(path: Path) -> None:
             continue
         names = REFERENCE_PATTERNS[file.suffix.lower()].findall(read_file(file, MAX_MESH_SIZE))
         for other in {_resolve_name(file, name) for name in names} - seen:
-            require_nameable(path, other, f"{other}, named in mesh {path},", MAX_MESH_SIZE)
+            require_reference_allowed(path, other, f"{other}, named in mesh {path},", MAX_MESH_SIZE)
             waiting.append(other)
             seen.add(other)
 
@@ -222,7 +224,7 @@ class MeshFolder:
 
         def embed_file(match: re.Match[bytes]) -> bytes:
             other = _resolve_name(source, match[1])
-            if not (is_nameable(source, other, *self._roots) and is_part_of_model(other)):
+            if not (is_reference_allowed(source, other, *self._roots) and is_part_of_model(other)):
                 return match[0]
             start, end = (at - match.start() for at in match.span(1))
             return match[0][:start] + self.add(other).encode() + match[0][end:]

@@ -28,7 +28,7 @@ from robotid_sim.inputs import (
     open_file,
     read_beside,
     read_file,
-    require_nameable,
+    require_reference_allowed,
 )
 from robotid_sim.model.mjcf_tree import (
     BALL_JOINT_TYPE,
@@ -107,7 +107,7 @@ def mjcf_parts(file: Path) -> dict[Path, bytes]:
 def _require_readable(file: Path, place: Path, element: etree._Element, path: Path) -> Path:
     """Return the file that an element names; raise unless it may be read."""
     what = f"{place}, the <{element.tag}> in {path}:{element.sourceline},"
-    require_nameable(file, place, what, MAX_MESH_SIZE)
+    require_reference_allowed(file, place, what, MAX_MESH_SIZE)
     return place
 
 

@@ -36,7 +36,7 @@ from robotid_sim.errors import (
     ShapeError,
     require_extra,
 )
-from robotid_sim.inputs import MAX_MESH_SIZE, read_file, require_nameable
+from robotid_sim.inputs import MAX_MESH_SIZE, read_file, require_reference_allowed
 from robotid_sim.model import inertia
 from robotid_sim.model.mesh_files import MESH_SUFFIXES, REFERENCE_PATTERNS
 
@@ -233,7 +233,9 @@ def load_scene(file: Path, **options: Any) -> Any:
     for name in REFERENCE_PATTERNS[suffix].findall(content) if suffix == ".gltf" else ():
         buffer = file.parent / name.decode("utf-8", errors="replace")
         if buffer.suffix == ".bin":
-            require_nameable(file, buffer, f"'{buffer.name}' in mesh {file}", MAX_MESH_SIZE)
+            require_reference_allowed(
+                file, buffer, f"'{buffer.name}' in mesh {file}", MAX_MESH_SIZE
+            )
             buffers[name.decode()] = read_file(buffer, MAX_MESH_SIZE)
     kind = suffix.removeprefix(".")
     return trimesh.load_scene(BytesIO(content), kind, resolver=buffers, process=False, **options)

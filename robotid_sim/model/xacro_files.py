@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from robotid_sim.errors import UrdfError, require_extra
-from robotid_sim.inputs import require_nameable
+from robotid_sim.inputs import require_reference_allowed
 from robotid_sim.model.mesh_files import find_package
 
 XACRO_SUFFIX = ".xacro"
@@ -41,7 +41,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
             for name in (*arguments, result):
                 if isinstance(name, str) and Path(name).is_file():
                     if not any(find_package(f.name, path) == f for f in Path(name).parents):
-                        require_nameable(path, Path(name), f"{name}, named in {path},")
+                        require_reference_allowed(path, Path(name), f"{name}, named in {path},")
             return result
 
         return wrapper

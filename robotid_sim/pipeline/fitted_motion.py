@@ -311,5 +311,5 @@ def weigh_logs(
     row_filter = motion.row_filter
     if not isinstance(row_filter, JoinedRowFilter):
         return motion, np.ones((1, nominal.dof))
-    weights = weights_by_log(build_problem(motion, nominal, basis), row_filter.log_of)
+    weights = weights_by_log(build_problem(motion, nominal, basis), row_filter.log_indices)
     return replace(motion, row_filter=replace(row_filter, weights=weights)), weights

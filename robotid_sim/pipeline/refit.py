@@ -118,7 +118,7 @@ def windows_of(fit: Identification) -> list[Window]:
     first, last = float(times[0] - half), float(times[-1] + half)
     noun, ends = "", np.array([first, last])
     if isinstance(row_filter, JoinedRowFilter):
-        noun, starts = "log", np.flatnonzero(np.diff(row_filter.log_of)) + 1
+        noun, starts = "log", np.flatnonzero(np.diff(row_filter.log_indices)) + 1
         ends = np.array([first, *(times[starts] - half), last])
     elif problem.period is not None:
         noun, period = "period", problem.period

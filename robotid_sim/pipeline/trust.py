@@ -74,7 +74,7 @@ def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCu
     dq = np.concatenate([_select_samples(motion, motion.dq) for motion in motions])
     measured = np.concatenate(
         [
-            _select_samples(motion, motion.tau - _remove_friction(fit, model, motion))
+            _select_samples(motion, motion.tau - _compute_frictionless_torque(fit, model, motion))
             for motion in motions
         ]
     )
@@ -110,7 +110,7 @@ def _select_samples(motion: Motion, signal: Float2D) -> Float2D:
     return signal if motion.row_filter is None else signal[motion.row_filter.sample_slice]
 
 
-def _remove_friction(fit: Identification, model: Robot, motion: Motion) -> Float2D:
+def _compute_frictionless_torque(fit: Identification, model: Robot, motion: Motion) -> Float2D:
     """Compute the model torque without friction of the joints [N m], shape (N, n)."""
     phi, state = model.parameters(), (motion.q, motion.dq, motion.ddq)
     rotors = [phi[parameters.joint_slice(j, model.dof)][3] for j in range(model.dof)]

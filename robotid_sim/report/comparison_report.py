@@ -228,7 +228,7 @@ def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -
         logs = first.excitation.items()
         runs = [Animation.from_log(plant, log, engine_title(name)) for name, log in logs]
         motion = logs_motion(runs)
-        magnification = visible_magnification(plant, [arm.difference for arm in motion.beside])
+        magnification = visible_magnification(plant, [arm.difference for arm in motion.ghosts])
         replay = Replay(plant, (replace(motion, name=MOTION_NAME, magnification=magnification),))
     return Page(
         title=f"Certificate of {certificate.robot} in two engines",

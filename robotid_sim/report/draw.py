@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 
 from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.files import atomic_path, write_text
-from robotid_sim.palette import light
+from robotid_sim.palette import light_color
 from robotid_sim.report.ticks import SYMLOG_THRESHOLD, set_ticks
 
 FIGURE_WIDTH = 7.16
@@ -38,23 +38,23 @@ FIGURE_STYLE: dict[Any, Any] = {
     "axes.titlesize": FONT_SIZE,
     "axes.titleweight": "bold",
     "axes.labelsize": FONT_SIZE,
-    "axes.edgecolor": light("muted"),
-    "axes.labelcolor": light("ink"),
-    "axes.titlecolor": light("ink"),
+    "axes.edgecolor": light_color("muted"),
+    "axes.labelcolor": light_color("ink"),
+    "axes.titlecolor": light_color("ink"),
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": light("grid"),
+    "grid.color": light_color("grid"),
     "grid.linewidth": 0.5,
-    "xtick.color": light("muted"),
-    "ytick.color": light("muted"),
-    "xtick.labelcolor": light("ink"),
-    "ytick.labelcolor": light("ink"),
+    "xtick.color": light_color("muted"),
+    "ytick.color": light_color("muted"),
+    "xtick.labelcolor": light_color("ink"),
+    "ytick.labelcolor": light_color("ink"),
     "xtick.labelsize": FONT_SIZE - 1.0,
     "ytick.labelsize": FONT_SIZE - 1.0,
-    "text.color": light("ink"),
+    "text.color": light_color("ink"),
     "text.parse_math": False,  # names are shown as they are, also with dollars
     "legend.frameon": False,
     "legend.fontsize": FONT_SIZE,
@@ -149,9 +149,9 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     for mark in panel.marks:
         _draw_mark(axes, mark)
     for level in panel.levels:
-        axes.axhline(level, color=light("muted"), linewidth=0.8, linestyle=(0, (5, 3)))
+        axes.axhline(level, color=light_color("muted"), linewidth=0.8, linestyle=(0, (5, 3)))
     for x in panel.verticals:
-        axes.axvline(x, color=light("true"), linewidth=0.8)
+        axes.axvline(x, color=light_color("true"), linewidth=0.8)
     for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
         if scale == "symlog":
             set_scale(scale, linthresh=SYMLOG_THRESHOLD, linscale=1.5)
@@ -172,7 +172,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
 
 
 def _draw_mark(axes: Axes, mark: Mark) -> None:
-    color = light(mark.color)
+    color = light_color(mark.color)
     if isinstance(mark, Curve):
         style = LINE_STYLES[mark.style]
         axes.plot(mark.x, mark.y, color=color, linewidth=mark.width, linestyle=style)
@@ -193,7 +193,7 @@ def _draw_mark(axes: Axes, mark: Mark) -> None:
 
 
 def _handle(label: str, mark: Mark) -> Line2D | Patch:
-    color = light(mark.color)
+    color = light_color(mark.color)
     if isinstance(mark, Band):
         return Patch(color=color, alpha=0.22, linewidth=0.0, label=label)
     if isinstance(mark, Curve):
@@ -204,7 +204,7 @@ def _handle(label: str, mark: Mark) -> Line2D | Patch:
 
 
 def _draw_matrix(axes: Axes, panel: Matrix) -> None:
-    *first, last = map(light, panel.colors)
+    *first, last = map(light_color, panel.colors)
     colors = LinearSegmentedColormap.from_list("matrix", [*first, "#ffffff", last])
     n, low, high = len(panel.names), *panel.ends
     options: dict[str, Any] = {"cmap": colors, "vmin": low, "vmax": high, "rasterized": True}
@@ -241,9 +241,9 @@ def _draw_space(sheet: Figure, place: SubplotSpec, panel: Space) -> None:
     floor = min(low[2], middle[2] - half)
     for label, role, curve in panel.curves:
         width = 3.0 if role == "muted" else 1.0
-        axes.plot(*curve.T, color=light(role), linewidth=width, label=label)
+        axes.plot(*curve.T, color=light_color(role), linewidth=width, label=label)
         flat = np.full(len(curve), floor)
-        axes.plot(curve[:, 0], curve[:, 1], flat, color=light("grid"), linewidth=0.8)
+        axes.plot(curve[:, 0], curve[:, 1], flat, color=light_color("grid"), linewidth=0.8)
     for set_range, center in zip((axes.set_xlim, axes.set_ylim), middle[:2], strict=True):
         set_range(center - half, center + half)
     axes.set_zlim(floor, floor + 2.0 * half)
@@ -257,7 +257,7 @@ def _draw_space(sheet: Figure, place: SubplotSpec, panel: Space) -> None:
         axis.set_label_text(f"{name} [m]")
         axis.set_tick_params(pad=0.0)
         axis.set_major_locator(MaxNLocator(4))
-        axis._axinfo["grid"]["color"] = light("grid")  # noqa: SLF001 - no public way
+        axis._axinfo["grid"]["color"] = light_color("grid")  # noqa: SLF001 - no public way
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def reproduction_report(
         sections=(
             *_verdict_sections([("", claim) for claim in reproduction.claims]),
             *reproduction.sections,
-            _reproduce(command, setting, versions, paper.citation),
+            _reproduction_section(command, setting, versions, paper.citation),
         ),
     )
 
@@ -100,7 +100,7 @@ def overview_report(
             ),
             *_seed_sections(reproductions),
             *_verdict_sections(claims),
-            _reproduce(command, "", versions, ""),
+            _reproduction_section(command, "", versions, ""),
         ),
     )
 
@@ -221,7 +221,9 @@ def band_text(claim: Claim) -> str:
     return number(lower) if lower == upper else f"{number(lower)} … {number(upper)}"
 
 
-def _reproduce(command: str, setting: str, versions: Mapping[str, str], citation: str) -> Section:
+def _reproduction_section(
+    command: str, setting: str, versions: Mapping[str, str], citation: str
+) -> Section:
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     return Section(
         title="Reproduce",

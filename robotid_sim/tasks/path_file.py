@@ -310,10 +310,10 @@ class PathFile(Task):
         points = max(MIN_POINTS, len(phases))
         solve = _joint_solution if waypoints.columns == "joints" else _tip_solution
         solution = solve(robot, waypoints, spline, points, keeps)
-        if solution.obstacle is not None:
+        if solution.failure is not None:
             phase = 2.0 * np.pi * len(solution.q) / (solution.poses - 1)
             location = f", {waypoints.place(phase, phases)}" if solution.share < 1.0 else ""
-            raise PathError(f"{waypoints.file}{location}: {solution.obstacle}; correct the file")
+            raise PathError(f"{waypoints.file}{location}: {solution.failure}; correct the file")
         name = "-".join(Path(self.path).stem.split())
         return JointPath(robot.joint_names, f"csv-{name}", solution.q, solution.singularity_index)
 

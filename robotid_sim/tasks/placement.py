@@ -177,10 +177,10 @@ def best_of(
         solution = follow(robot, attempt.poses, attempt.q_start, demand, largest_index, points)
         solution = check_clearance(solution, keeps)
         worst = float(solution.singularity_index.max(initial=1.0))
-        if solution.obstacle is None and worst <= MAX_PLACED_SINGULARITY_INDEX:
+        if solution.failure is None and worst <= MAX_PLACED_SINGULARITY_INDEX:
             return attempt, solution
         # Of two that stop at the same point, the obstacle of a reachable one is more helpful.
-        merit = (solution.obstacle is None, solution.share, solution.within_reach, -worst)
+        merit = (solution.failure is None, solution.share, solution.within_reach, -worst)
         if best is None or merit > best_merit:
             best, best_merit = (attempt, solution), merit
     return best
@@ -188,9 +188,9 @@ def best_of(
 
 def check_clearance(solution: PathSolution, keeps: Keeps | None) -> PathSolution:
     """Add an obstacle to a solution with contacts."""
-    if keeps is None or solution.obstacle is not None or keeps(solution.q):
+    if keeps is None or solution.failure is not None or keeps(solution.q):
         return solution
-    return replace(solution, obstacle=CONTACT_MESSAGE)
+    return replace(solution, failure=CONTACT_MESSAGE)
 
 
 def place(
@@ -217,13 +217,13 @@ def place(
         attempts = _try_center(robot, shape, demand, np.array(center), plane, sizes)
     limit = MAX_PLACED_SINGULARITY_INDEX if center is None else MAX_SINGULARITY_INDEX
     best = best_of(robot, attempts, demand, limit, keeps)
-    if best is not None and best[1].obstacle is None:
+    if best is not None and best[1].failure is None:
         return best[1]
     if center is None and plane is None and size is None:
         return None
     if best is not None and center is not None:
         raise PathError(
-            f"{best[0].label}: {best[1].obstacle}; choose a smaller {shape.size_name} or another "
+            f"{best[0].label}: {best[1].failure}; choose a smaller {shape.size_name} or another "
             "center"
         )
     raise PathError(_nowhere(robot, shape, demand, plane, size, best))
@@ -248,7 +248,7 @@ def _nowhere(
     orientation = " of constant orientation" if demand == POSE_DEMAND else ""
     return (
         f"'{robot.name}' reaches no {name}{orientation} within its limits at a singularity index "
-        f"below {MAX_PLACED_SINGULARITY_INDEX:g} (best: {best[0].label}, {best[1].obstacle}); "
+        f"below {MAX_PLACED_SINGULARITY_INDEX:g} (best: {best[0].label}, {best[1].failure}); "
         f"choose a smaller {shape.size_name} or omit it"
     )
 

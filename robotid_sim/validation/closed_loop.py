@@ -12,7 +12,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.errors import ControllerError, SimulationDiverged, UnknownNameError
-from robotid_sim.experiment.conditions import Condition, LoopSize, Undisturbed, compose
+from robotid_sim.experiment.conditions import Condition, ConditionScale, Undisturbed, compose
 from robotid_sim.experiment.rollout import Cell
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement.log import Log
@@ -289,7 +289,7 @@ def _other_tasks(
     for task, reference in zip(first, references, strict=True):
         # A step hardly needs torque; its disturbance is that of the first lap.
         peak = laps[0] if task.is_step and laps else reference.peak_torque
-        size = LoopSize(nominal, peak, task.trajectory.duration)
+        size = ConditionScale(nominal, peak, task.trajectory.duration)
         cases = [(controller, name) for controller in main for name in models]
         if task is first[0] and IDENTIFIED in models:
             cases += [(controller, IDENTIFIED) for controller in extra]
@@ -305,7 +305,7 @@ def _repetitions(
     task: LoopTask,
     model: Robot | Sequence[Robot],
     scenario: tuple[str, Sequence[Condition]],
-    size: LoopSize,
+    size: ConditionScale,
     rng: np.random.Generator,
     runs: int,
 ) -> list[LoopTask]:

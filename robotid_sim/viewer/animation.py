@@ -242,12 +242,12 @@ class ContactTimes:
     def contacts_at(self, time: float) -> frozenset[int]:
         """Find the bodies in contact at a time [s]; -1 is the base."""
         k = int(np.clip(np.searchsorted(self.t, time), 0, self.t.size - 1))
-        return self._numbers(self.touching[k])
+        return self._body_indices(self.touching[k])
 
     @property
-    def ever(self) -> frozenset[int]:
+    def bodies_ever_in_contact(self) -> frozenset[int]:
         """The bodies in contact at any time; -1 is the base."""
-        return self._numbers(self.touching.any(axis=0))
+        return self._body_indices(self.touching.any(axis=0))
 
     def spans(self) -> list[tuple[float, float]]:
         """List start and end of every contact [s]."""
@@ -255,6 +255,6 @@ class ContactTimes:
         starts, ends = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0) - 1
         return list(zip(self.t[starts].tolist(), self.t[ends].tolist(), strict=True))
 
-    def _numbers(self, row: Any) -> frozenset[int]:
+    def _body_indices(self, row: Any) -> frozenset[int]:
         base = self.touching.shape[1] - 1
         return frozenset(k if k < base else -1 for k in np.flatnonzero(row).tolist())

@@ -134,7 +134,7 @@ class Compositor(Closeable):
             warm = {k: colors.rgba(colors.warm(float(share))) for k, share in tones.items()}
             self._robot.posed.paint(warm)
         elif self._contacts:
-            red, bodies = colors.rgba(colors.CONTACT_COLOR), self._contacts.ever
+            red, bodies = colors.rgba(colors.CONTACT_COLOR), self._contacts.bodies_ever_in_contact
             touching = self._contacts.contacts_at(state.t)
             self._robot.posed.paint({k: red if k in touching else None for k in bodies})
         picture = self.backdrop.copy()

@@ -89,7 +89,7 @@ class JointPanel:
         contacts: ContactTimes | None = None,
     ) -> None:
         self.animation = animation
-        self._contacts = contacts if contacts and contacts.ever else None
+        self._contacts = contacts if contacts and contacts.bodies_ever_in_contact else None
         self._columns = list(COLUMN_UNITS)[: 2 if animation.tau is None else 3]
         self._names = short_names(animation.robot.joint_names)
         self._bars = 12 + 8 + max(text_width(name, 10.5) for name in self._names)

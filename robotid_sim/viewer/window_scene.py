@@ -79,11 +79,11 @@ class WindowScene:
             PosedRobot(client, robot, _tint(moving, tone, GHOST_OPACITY)) for tone in tones[1:]
         ]
         self._frames = PosedRobot(client, robot, frame_parts(robot, 0.12 * size))
-        self._masses = []
+        self._ellipsoids = []
         for k, (name, model) in enumerate(models.items()):
             color = colors.rgba(colors.model_color(name, k))
             ellipsoids = inertia_parts(model, color, dot=0.014 * size)
-            self._masses.append(PosedRobot(client, model, ellipsoids))
+            self._ellipsoids.append(PosedRobot(client, model, ellipsoids))
         self._contacts = ContactTimes.from_animation(self.animation)
         self._paths = [
             (_evenly_spaced(animation.tool_path(), MAX_LINES // len(animations) + 1).tolist(), tone)
@@ -91,7 +91,7 @@ class WindowScene:
         ]
         self._lines: list[int] = []
         self._text, self._text_item = "", -1
-        self._look(points, settings)
+        self._set_view(points, settings)
 
     def update(self, state: JointState, layers: set[str]) -> None:
         """Set a state, and show the layers."""
@@ -101,7 +101,7 @@ class WindowScene:
             robot.pose(state.q)
         for animation, ghost in zip(self._animations[1:], self._ghosts, strict=True):
             ghost.pose(animation.state_at(state.t).q)
-        for layer, robots in (("frames", [self._frames]), ("inertia", self._masses)):
+        for layer, robots in (("frames", [self._frames]), ("inertia", self._ellipsoids)):
             for robot in robots:
                 robot.show(visible=layer in layers)
                 robot.pose(state.q)
@@ -132,7 +132,7 @@ class WindowScene:
             )
             self._text = text
 
-    def _look(self, points: Float2D, settings: ViewSettings) -> None:
+    def _set_view(self, points: Float2D, settings: ViewSettings) -> None:
         """Set the chosen view so that the points and the text above them lie between the panels."""
         low, high = points.min(axis=0), points.max(axis=0)
         above = np.array([*(0.5 * (low + high))[:2], high[2] + 0.1 * (high - low)[2]])

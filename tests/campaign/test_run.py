@@ -182,7 +182,7 @@ def test_work_whose_process_dies_is_begun_again_and_given_up(tmp_path, monkeypat
 def test_a_folder_of_another_plan_says_what_differs(finished) -> None:
     other = short_plan()
     study = {**other.study, "design": {**other.study["design"], "period": 5.0}}
-    with pytest.raises(OptionError, match=r"study\.design\.period is 4\.0 there and 5\.0 in this"):
+    with pytest.raises(OptionError, match=r"study\.design\.period is 4\.0, not 5\.0"):
         run_campaign(short_plan(study=study), finished)
 
 
@@ -393,7 +393,7 @@ def test_a_signal_ends_a_campaign_that_says_how_to_go_on(tmp_path, more, number)
     assert time.monotonic() - began < 2.5  # half a second for a busy machine
     require_no_process(process.pid)
     on, end = said(folder)
-    assert on.startswith("finished trials are kept; to go on: robotid campaign run ")
+    assert on.startswith("finished trials are kept; to continue: robotid campaign run ")
     assert end.startswith("robotid: interrupted")
     before = count(folder)
     process = begin(folder, *more.split(), seeds=MANY)

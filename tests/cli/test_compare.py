@@ -316,7 +316,7 @@ def test_controllers_tasks_scenarios_models_and_runs_can_be_chosen(robotid, shor
     assert {run["run"] for run in noisy} == {0, 1}
     assert all(run["rise_time_s"] > 0.0 for run in runs)
     text = page.read_text()
-    assert "child r of the seed" in text
+    assert "stream r of the seed" in text
     assert "payload+feedback" in text
 
 

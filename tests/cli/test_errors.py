@@ -233,11 +233,11 @@ def test_what_a_study_refuses_the_check_does_and_names_it(robotid, tmp_path, nam
     [
         (
             changed("limit", velocity="1000"),
-            "velocity limit of 1000 rad/s taken for none, 3.14 rad/s assumed",
+            "velocity limit of 1000 rad/s taken as no limit, 3.14 rad/s assumed",
         ),
         (
             changed("limit", lower="-1e6", upper="1e6"),
-            "position range of 2e+06 taken for none, +-3.14 assumed",
+            "position range of 2e+06 taken as no limit, +-3.14 assumed",
         ),
         *(
             (doubled(tag), f"second ones are omitted: <{tag}> of ")

@@ -148,10 +148,10 @@ def test_a_table_and_the_page_show_what_was_held_out(ran, folder, tmp_path):
     pages = ("-o", tmp_path / "e.json", "--report", tmp_path / "p.html")
     done = ran("identify", ARM, folder / "log1.h5", folder / "log2.h5", *words, *pages)
     assert max(map(len, done.out.splitlines())) <= 80
-    assert "held out" in done.out
+    assert "hold-out" in done.out
     page = (tmp_path / "p.html").read_text()
     assert "from 2 logs" in page
-    assert "Prediction of data held out" in page
+    assert "Prediction of held-out data" in page
 
 
 def test_logs_that_do_not_fit_together_are_one_line(refused, folder, tmp_path):
@@ -209,7 +209,7 @@ def test_a_band_holds_nine_tenths_of_unseen_torques(robotid, short, made, tmp_pa
     content = robotid(*words, "--json", "--report", page).content
     assert np.allclose(content["in_band"], 0.9, atol=0.02)
     assert "in band" in robotid(*words).out
-    assert "the 90 % band of the prediction" in page.read_text()
+    assert "the 90 % predictive band" in page.read_text()
 
 
 @pytest.mark.slow
@@ -258,9 +258,9 @@ def test_they_are_chosen_told_and_written(with_terms):
     terms = json.loads(estimate.read_text())["terms"]
     found = {(t["kind"], t["joint"], t["shape"]) for t in terms}
     assert found == {("cogging", "shoulder", 4.0), ("cogging", "elbow", 4.0)}
-    assert "Terms beside the standard ones" in printed
+    assert "Additional joint terms" in printed
     assert all(len(line) <= 80 for line in printed.splitlines())
-    assert "Terms beside the standard ones" in page.read_text()
+    assert "Additional joint terms" in page.read_text()
     read = Robot.from_urdf(urdf).terms
     assert {(t.kind, t.joint) for t in read} == {(t["kind"], t["joint"]) for t in terms}
     for term in terms:
@@ -376,7 +376,7 @@ def test_the_others_are_identified_as_with_it(ran, whole, tmp_path, absent) -> N
     assert np.abs(ratio).max() < 4.5
     assert np.mean(np.abs(ratio) < 1.96) > 0.85
     done = ran("diagnose", nominal, tmp_path / "log.h5")
-    assert "Nothing speaks against the model" in done.out
+    assert "No fault found." in done.out
     save_log(replace(whole.unseen, truth=None), tmp_path / "unseen.h5")
     done = ran("predict", nominal, tmp_path / "e.json", tmp_path / "unseen.h5", "--json")
 

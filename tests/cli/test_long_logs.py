@@ -164,7 +164,7 @@ def test_a_fit_of_excerpts_knows_that_they_repeat(both, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("lacking", "words"), [(0.0, "all samples are in the fit"), (0.05, "the fit is of them, too")]
+    ("lacking", "words"), [(0.0, "the fit uses all samples"), (0.05, "The fit uses them, too")]
 )
 def test_identify_says_which_rows_the_fit_has(
     robotid, tmp_path, short_parts, monkeypatch, lacking, words

@@ -103,7 +103,7 @@ BAD = {
     ],
     ("import", "out"): [
         ("no/where.h5", "cannot write no/where.h5"),
-        ("new.txt", "a name that ends in .h5 or .csv"),
+        ("new.txt", "the name of a log must end in .h5 or .csv"),
     ],
     "mapping": [
         ("none.toml", "cannot read map none.toml"),

@@ -157,8 +157,8 @@ def test_logs_are_the_arm_and_ghosts(served, folder, robot, tmp_path) -> None:
     save_log(log_of(robot, np.zeros((T.size, 2))), tmp_path / "still.h5")
     replay, _ = served(ARM, "--log", folder / "log.h5", "--log", tmp_path / "still.h5")
     (motion,) = replay.motions
-    assert (motion.name, [arm.name for arm in motion.beside]) == ("log", ["still"])
-    np.testing.assert_allclose(motion.beside[0].difference, -motion.animation.q)
+    assert (motion.name, [arm.name for arm in motion.ghosts]) == ("log", ["still"])
+    np.testing.assert_allclose(motion.ghosts[0].difference, -motion.animation.q)
 
 
 @pytest.mark.parametrize("words", [("FOLDER",), (ARM, "--result", "FOLDER")])
@@ -176,9 +176,9 @@ def test_a_task_shows_its_models_as_ghosts(served, folder, robot, monkeypatch) -
     replay, _ = served(ARM, "--result", folder, "--task", "lap", "--magnify", 50)
     (motion,) = replay.motions
     assert (motion.name, motion.magnification) == ("lap", 50.0)
-    assert [arm.name for arm in motion.beside] == ["true", "wls"]
-    np.testing.assert_allclose(motion.beside[1].difference, 1e-3, atol=1e-12)
-    assert motion.beside[0].role == "true"
+    assert [arm.name for arm in motion.ghosts] == ["true", "wls"]
+    np.testing.assert_allclose(motion.ghosts[1].difference, 1e-3, atol=1e-12)
+    assert motion.ghosts[0].role == "true"
 
 
 def test_a_port_that_is_taken_is_one_line(robotid) -> None:

@@ -10,7 +10,7 @@ from robots import urdf_path
 
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.controller import Setpoint
-from robotid_sim.control.gains import LoopGains, bearable_inertia
+from robotid_sim.control.gains import LoopGains, admissible_inertia
 from robotid_sim.dynamics.dynamics import effective_inertia, mass_matrix
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError
@@ -40,7 +40,7 @@ def test_the_coupling_is_cut_to_what_is_admitted(robot):
     q = path_of(robot).q
     wanted = np.diagonal(mass_matrix(robot, q), axis1=1, axis2=2).mean(axis=0)
     largest = 0.5 * largest_eigenvalue(robot, q, wanted)
-    inertia, coupling = bearable_inertia(robot, q, wanted, largest)
+    inertia, coupling = admissible_inertia(robot, q, wanted, largest)
     assert coupling == pytest.approx(largest_eigenvalue(robot, q, inertia), rel=1e-6)
     assert 0.97 * largest < coupling <= largest  # the search ends within 1 % of the share
     assert (inertia <= wanted).all()
@@ -85,10 +85,10 @@ def test_no_law_is_too_stiff_for_coupled_joints(panda, name):
 
 
 def test_a_joint_alone_takes_twice_the_bandwidth_or_a_quarter_of_the_rate():
-    assert loop_gains(20.0, 1.0).steepest == 40.0
-    assert loop_gains(200.0, 1.0).steepest == 250.0
-    assert loop_gains(300.0, 1.0).steepest == 300.0
-    assert replace(loop_gains(100.0, 1.0), coupling=4.0).steepest == 125.0
+    assert loop_gains(20.0, 1.0).default_decay_rate == 40.0
+    assert loop_gains(200.0, 1.0).default_decay_rate == 250.0
+    assert loop_gains(300.0, 1.0).default_decay_rate == 300.0
+    assert replace(loop_gains(100.0, 1.0), coupling=4.0).default_decay_rate == 125.0
 
 
 @pytest.mark.parametrize("name", ["bandwidth", "rate", "coupling"])
@@ -107,4 +107,4 @@ def test_a_bandwidth_beyond_the_rate_is_cut_with_a_word(caplog) -> None:
     robot = Robot.from_urdf(urdf_path("irb140"))
     gains = LoopGains.from_specification(robot, path_of(robot), rate=1000.0, bandwidth=1e9)
     assert gains.bandwidth == pytest.approx(100.0 * np.pi)
-    assert "control.bandwidth of 1e+09 rad/s is cut to 314.2, what a rate of 1000 Hz" in caplog.text
+    assert "control.bandwidth of 1e+09 rad/s is reduced to 314.2, the maximum at a rate of 1000 Hz" in caplog.text

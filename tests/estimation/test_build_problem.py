@@ -168,7 +168,7 @@ def part_of(lab, rows: slice, noise=(0.0, 0.0), seed=0) -> Motion:
 
 def log_of(motion: Motion) -> np.ndarray:
     assert isinstance(motion.row_filter, JoinedRowFilter)
-    return motion.row_filter.log_of
+    return motion.row_filter.log_indices
 
 
 def weighted(motion: Motion, weights: np.ndarray) -> Motion:

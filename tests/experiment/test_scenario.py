@@ -11,7 +11,7 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError, SimulationDiverged
-from robotid_sim.experiment.conditions import CONDITIONS, LoopSize, compose
+from robotid_sim.experiment.conditions import CONDITIONS, ConditionScale, compose
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.experiment.scenario import Constant, Impulses, Scenario, Sinusoidal
 from robotid_sim.measurement.log import Log
@@ -187,8 +187,8 @@ def test_values_of_the_wrong_shape_or_not_finite_are_refused(make):
 
 
 @pytest.fixture
-def setting(arm) -> LoopSize:
-    return LoopSize(arm, np.array([20.0, 5.0]), 3.0)
+def setting(arm) -> ConditionScale:
+    return ConditionScale(arm, np.array([20.0, 5.0]), 3.0)
 
 
 def made(name, setting, seed=0, **options):

@@ -89,7 +89,7 @@ def test_solve_path_keeps_every_pose_limits_and_configuration(six):
     poses = np.repeat(tip_pose(six, start)[None], 20, axis=0)
     poses[:, 0, 3] += np.linspace(0.0, 0.05, 20)
     solution = solve_path(six, poses, start)
-    assert solution.obstacle is None
+    assert solution.failure is None
     assert solution.share == 1.0
     path = solution.q
     for q, pose in zip(path, poses, strict=True):
@@ -109,9 +109,9 @@ def test_solve_path_gives_up_at_a_pose_out_of_reach(six):
     solution = solve_path(six, poses, start)
     assert len(solution.q) == len(solution.singularity_index) == 2
     assert solution.share == pytest.approx(2.0 / 3.0)
-    assert solution.obstacle is not None
-    assert solution.obstacle.startswith("point 3 of 3 at (")
-    assert solution.obstacle.endswith(f"is out of reach of '{six.name}'")
+    assert solution.failure is not None
+    assert solution.failure.startswith("point 3 of 3 at (")
+    assert solution.failure.endswith(f"is out of reach of '{six.name}'")
 
 
 def test_solve_path_stops_where_the_singularity_index_is_too_large(six):
@@ -124,8 +124,8 @@ def test_solve_path_stops_where_the_singularity_index_is_too_large(six):
     solution = solve_path(six, poses, start, POSE_DEMAND, limit)
     assert len(solution.q) == first
     wanted = f"has a singularity index of {index[first]:.3g}, above {limit:g} (near-singular)"
-    assert solution.obstacle is not None
-    assert wanted in solution.obstacle
+    assert solution.failure is not None
+    assert wanted in solution.failure
 
 
 def test_solve_path_refuses_solutions_outside_the_limits(irb140):
@@ -137,8 +137,8 @@ def test_solve_path_refuses_solutions_outside_the_limits(irb140):
     upper = irb140.limits.upper[0]
     wanted = f"needs joint_1 at {outside[0]:.4g} rad, above its upper limit {upper:.4g} rad"
     assert len(solution.q) == 0
-    assert solution.obstacle is not None
-    assert wanted in solution.obstacle
+    assert solution.failure is not None
+    assert wanted in solution.failure
 
 
 def test_pose_error_is_a_rotation_vector_and_an_offset():
@@ -217,7 +217,7 @@ def test_a_redundant_arm_for_a_position_moves_toward_the_middle_of_its_ranges():
     start = np.array([0.3, 0.8, 0.05, 1.5])
     poses = np.repeat(tip_pose(robot, start)[None], 3, axis=0)
     solution = solve_path(robot, poses, start, Demand(rows=3, rank=3))
-    assert solution.obstacle is None
+    assert solution.failure is None
     middle = robot.limits.middle
     assert np.linalg.norm(solution.q[0] - middle) < np.linalg.norm(start - middle) - 0.1
     for q in solution.q:
@@ -250,7 +250,7 @@ def test_steps_are_halved_until_the_tip_keeps_to_the_path(gantry):
         return 0.1 * np.sin(20.0 * phase)
 
     solution = follow(gantry, along_x(wave), np.zeros(3), POSITION, 100.0)
-    assert solution.obstacle is None
+    assert solution.failure is None
     assert len(solution.q) == solution.poses == len(solution.singularity_index)
     assert solution.poses in (241, 481)
     dense = np.linspace(0.0, 2.0 * np.pi, 10 * (solution.poses - 1) + 1)
@@ -261,8 +261,8 @@ def test_steps_are_halved_until_the_tip_keeps_to_the_path(gantry):
 def test_a_corner_is_refused_where_it_is(gantry):
     corner = along_x(lambda phase: 0.1 * np.abs(phase - 2.0))
     solution = follow(gantry, corner, np.zeros(3), POSITION, 100.0)
-    assert solution.obstacle is not None
-    assert "joints cannot follow smoothly" in solution.obstacle
+    assert solution.failure is not None
+    assert "joints cannot follow smoothly" in solution.failure
     assert solution.share == pytest.approx(2.0 / (2.0 * np.pi), abs=0.01)
 
 
@@ -272,15 +272,15 @@ def test_a_limit_between_the_poses_is_refused(gantry):
     height = upper / np.cos(np.pi / 240.0)
     crest = along_x(lambda phase: (height - 2e-6) * np.cos(phase - np.pi / 2.0 - np.pi / 120.0))
     solution = follow(gantry, crest, np.zeros(3), POSITION, 100.0)
-    assert solution.obstacle is not None
-    assert "needs x at 0.60" in solution.obstacle
-    assert "above its upper limit 0.6 m" in solution.obstacle
+    assert solution.failure is not None
+    assert "needs x at 0.60" in solution.failure
+    assert "above its upper limit 0.6 m" in solution.failure
 
 
 def test_a_curve_of_the_joints_is_kept_or_refused(gantry):
     wave = np.array([0.1, 0.2, 0.0])
     solution = follow_joints(gantry, lambda phase: np.outer(np.sin(20 * phase), wave), POSITION)
-    assert solution.obstacle is None
+    assert solution.failure is None
     assert len(solution.q) > 121
     dense = np.linspace(0.0, 2.0 * np.pi, 7001)
     error = phase_spline(solution.q)(dense) - np.outer(np.sin(20.0 * dense), wave)
@@ -288,5 +288,5 @@ def test_a_curve_of_the_joints_is_kept_or_refused(gantry):
     corner = follow_joints(
         gantry, lambda phase: np.outer(np.abs(phase - 2.0), 0.4 * wave), POSITION
     )
-    assert corner.obstacle is not None
-    assert "joints cannot follow smoothly" in corner.obstacle
+    assert corner.failure is not None
+    assert "joints cannot follow smoothly" in corner.failure

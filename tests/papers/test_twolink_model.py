@@ -8,9 +8,9 @@ import pytest
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.model import (
+    ATTRACTION_VALUES,
     GAIN_SETS,
     INERTIA_WEIGHTS,
-    PULL_VALUES,
     drive_in_engine,
     integrate,
     is_routh_hurwitz_stable,
@@ -65,7 +65,7 @@ def test_regressor_is_the_lagrangian_of_the_arm() -> None:
     tau2 = h12 * a1 + h22 * a2 + reach * s2 * d1**2 + g2
     tau = np.stack([tau1, tau2], axis=1)
     np.testing.assert_allclose(model.torque(q, dq, ddq), tau, atol=1e-12)
-    linear = model.regressor(q, dq, ddq) @ model.TRUE_PARAMETERS + model.compute_unscaled_torque(q)
+    linear = model.regressor(q, dq, ddq) @ model.TRUE_PARAMETERS + model.compute_known_torque(q)
     np.testing.assert_allclose(linear, tau, atol=1e-12)
 
 
@@ -93,9 +93,7 @@ def test_criterion_is_the_mean_squared_error() -> None:
 def test_bounded_least_squares_stays_in_the_box_and_is_no_better() -> None:
     run = integrate([1.0])[0]
     outside = (run.regressor() @ np.array([6.7, 3.4, 3.0, -0.1])).reshape(-1, 2)
-    goal = TorqueCriterion.from_run(
-        replace(run, tau=outside + model.compute_unscaled_torque(run.q))
-    )
+    goal = TorqueCriterion.from_run(replace(run, tau=outside + model.compute_known_torque(run.q)))
     boxed = goal.minimize_in_box()
     assert boxed[3] == 0.0
     assert goal.excess(boxed[None])[0] > 0.0
@@ -190,13 +188,13 @@ def test_diversity_is_the_mean_distance_from_the_center_in_boxes() -> None:
 def test_routh_hurwitz_is_about_the_roots_and_not_about_the_update() -> None:
     for gains in GAIN_SETS:
         for w in INERTIA_WEIGHTS:
-            for f in PULL_VALUES:
+            for f in ATTRACTION_VALUES:
                 assert is_routh_hurwitz_stable(gains, w, f) == (
                     largest_real_part(gains, w, f) < 0.0
                 )
     assert is_routh_hurwitz_stable((1.0, 0.5, 0.5), 0.4, 2.0)
     assert radius((1.0, 0.5, 0.5), 0.4, 2.0) > 2.0
-    assert all(radius(GAIN_SETS[0], w, f) < 1.0 for w in INERTIA_WEIGHTS for f in PULL_VALUES)
+    assert all(radius(GAIN_SETS[0], w, f) < 1.0 for w in INERTIA_WEIGHTS for f in ATTRACTION_VALUES)
 
 
 @pytest.mark.slow

@@ -118,7 +118,7 @@ def test_only_proofs_in_the_other_engine_decide(done, k, passed) -> None:
     for name in ("model_predicts_other_engine", "tracking_gap_closed_in_other_engine"):
         assert judged[name].passed is passed
     source, target = (ENGINES[name].words for name in PAIRS[k])
-    where = f"(identified in {source}, proved in {target}, seed 1)"
+    where = f"(identified in {source}, validated in {target}, seed 1)"
     assert (where in judged["model_predicts_other_engine"].message) is not passed
 
 
@@ -161,7 +161,7 @@ def test_the_page_has_all_pairs_and_the_differences_of_every_parameter(done) -> 
     assert f"All {parameters} differences of 2 seeds" in pooled.caption
     assert {"Verdict", "Assumptions", "Reproduce"} <= set(by_title)
     (motion,) = page.replay.motions
-    (other,) = motion.beside
+    (other,) = motion.ghosts
     assert [motion.animation.name, other.name] == words
     assert 0.0 < np.abs(other.difference).max() < 1e-3
     assert motion.magnification > 1.0

@@ -289,7 +289,7 @@ def test_a_wrong_transition_velocity_fails_unless_the_log_decides_it(tmp_path, e
     assert check(result, "model_predicts_validation_motion").passed == decided
     residual = check(result, "residual_matches_noise")
     assert residual.passed == decided
-    assert ("friction velocity eps of" in residual.message) == (not decided)
+    assert ("transition velocity (eps) of" in residual.message) == (not decided)
     np.testing.assert_array_equal(whole.fit.consistent_robot.robot.eps, whole.fit.nominal.eps)
 
 

@@ -209,5 +209,5 @@ def test_a_matrix_of_one_color_begins_with_the_paper() -> None:
     made = figure(wide_matrix())
     mesh = made.axes[0].collections[0]
     np.testing.assert_array_equal(mesh.cmap(0.0), np.ones(4))
-    assert to_hex(mesh.cmap(1.0)) == palette.light("identified")
+    assert to_hex(mesh.cmap(1.0)) == palette.light_color("identified")
     assert made.get_figwidth() == FIGURE_WIDTH

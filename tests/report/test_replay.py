@@ -183,7 +183,7 @@ def test_further_logs_are_ghosts_at_their_own_times(arm) -> None:
     ]
     motion = logs_motion(animations)
     assert motion.label == animations[0].name
-    (ghost,) = motion.beside
+    (ghost,) = motion.ghosts
     assert (motion.name, ghost.name, motion.magnification) == ("a", "b", 1.0)
     np.testing.assert_allclose(ghost.difference[:100], animations[0].q[:100], atol=1e-12)
 
@@ -196,7 +196,7 @@ def test_errors_of_models_are_magnified_until_they_are_seen(arm) -> None:
     motion = make_tracking_motion(arm, "lap", path, errors)
     np.testing.assert_allclose(motion.animation.q, path(motion.animation.t).q)
     assert motion.magnification == 100.0
-    assert motion.beside[0].difference[-1] == pytest.approx([2e-3, 1e-3])
+    assert motion.ghosts[0].difference[-1] == pytest.approx([2e-3, 1e-3])
     assert make_tracking_motion(arm, "lap", path, errors, 7.0).magnification == 7.0
 
 
@@ -259,7 +259,7 @@ def test_names_of_robots_and_logs_cannot_break_the_page(arm) -> None:
     joints = (replace(arm.joints[0], name=nasty), arm.joints[1])
     robot = replace(arm, name=nasty, joints=joints)
     motion = replace(
-        sweep(robot, nasty), beside=(GhostArm(nasty, "true", 0.0 * sweep(robot).animation.q),)
+        sweep(robot, nasty), ghosts=(GhostArm(nasty, "true", 0.0 * sweep(robot).animation.q),)
     )
     text = page_text(page_of(robot, motion))
     assert "alert" not in text
@@ -282,7 +282,7 @@ def test_every_motion_of_a_study_is_on_its_page(quick_study, report) -> None:
         *laps
     }
     for motion in report.replay.motions[3:]:
-        assert [arm.name for arm in motion.beside] == list(study.loop.models)
+        assert [arm.name for arm in motion.ghosts] == list(study.loop.models)
     log, unseen = report.replay.motions[1:3]
     assert log.residual.shape == log.animation.q.shape
     assert 0.02 < log.residual.mean() < 0.6
@@ -308,7 +308,7 @@ def test_the_motions_of_the_loop_are_those_of_the_runs(quick_study) -> None:
     study, _ = quick_study
     motion = loop_motions(study.plant, study.loop)[0]
     task, scenario = study.loop.tasks[0], study.loop.scenarios[0]
-    for arm in motion.beside:
+    for arm in motion.ghosts:
         trace = study.loop.find(arm.name, scenario, task.name).trace
         largest = np.abs(trace.error).max()
         at = [np.interp(motion.animation.t, trace.t, error) for error in trace.error.T]

@@ -40,7 +40,7 @@ def test_poses_of_the_page_are_those_of_the_kinematics(opened, name) -> None:
         for k in (0, 17, 60, shown.t.size - 1):
             seek(driver, float(shown.t[k]), "lap")
             arms = driver.execute_script(f"return {REPLAY}.poses()")
-            positions = [shown.q[k], *(shown.q[k] + factor * a.difference[k] for a in lap.beside)]
+            positions = [shown.q[k], *(shown.q[k] + factor * a.difference[k] for a in lap.ghosts)]
             assert len(arms) == len(positions) == 4
             for q, poses in zip(positions, arms, strict=True):
                 T = np.array(poses).reshape(-1, 4, 4).transpose(0, 2, 1)

@@ -125,7 +125,7 @@ def test_windows_of_several_logs_are_parts_of_them(run) -> None:
     windows = windows_of(both)
     assert [w.group for w in windows] == ["log 1"] * 5 + ["log 2"] * 5
     first = is_within(both.problem.times, [[windows[0].low, windows[4].high]])
-    assert (first == (both.motion.row_filter.log_of == 0)).all()
+    assert (first == (both.motion.row_filter.log_indices == 0)).all()
 
 
 def test_factors_of_few_rows_are_trapezoids(fit) -> None:

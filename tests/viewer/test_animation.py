@@ -182,7 +182,7 @@ def test_contacts_are_those_of_every_pose_by_itself(sweep, contacts) -> None:
             names = {name for pair in inside for name in (pair.first, pair.second)} - {"floor"}
             numbers = {bodies.index(name) if name in bodies else -1 for name in names}
             assert contacts.contacts_at(sweep.t[k]) == numbers
-    assert contacts.ever >= {3, 4, 5}
+    assert contacts.bodies_ever_in_contact >= {3, 4, 5}
 
 
 def test_spans_hold_every_sample_that_touches(sweep, contacts) -> None:
@@ -195,7 +195,7 @@ def test_spans_hold_every_sample_that_touches(sweep, contacts) -> None:
 
 def test_a_robot_without_geometry_that_cannot_touch_has_no_contacts() -> None:
     found = ContactTimes.from_animation(Animation.sweep(Robot.from_urdf(DATA / "2r.urdf")))
-    assert not found.ever
+    assert not found.bodies_ever_in_contact
     assert found.spans() == []
     assert found.contacts_at(0.0) == frozenset()
 

@@ -100,7 +100,7 @@ def test_layers_show_and_hide_what_they_name(scene) -> None:
     for layers in (set(), {"frames"}, {"inertia"}, {"frames", "inertia"}):
         settle(scene, 1.0, layers)
         assert scene._frames.visible == ("frames" in layers)
-        assert [masses.visible for masses in scene._masses] == ["inertia" in layers]
+        assert [masses.visible for masses in scene._ellipsoids] == ["inertia" in layers]
         assert scene._robots[FADED_OPACITY].visible == ("inertia" in layers)
         assert scene._robots[1.0].visible != scene._robots[FADED_OPACITY].visible
 

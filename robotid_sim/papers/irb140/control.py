@@ -27,7 +27,7 @@ from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.experiment.conditions import (
     Condition,
-    LoopSize,
+    ConditionScale,
     SinusoidalTorque,
     Undisturbed,
     compose,
@@ -107,7 +107,7 @@ def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) 
     stream = ("plants", f"run {run}") if arms else ("loop", f"run {run}", "run 0", name)
     runs: dict[str, dict[str, ControlRun]] = {m: {} for m in MODELS}
     for key, prepared in tasks.items():
-        size = LoopSize(plant, prepared.peak, prepared.task.trajectory.duration)
+        size = ConditionScale(plant, prepared.peak, prepared.task.trajectory.duration)
         active = compose(name, (condition,), size, make_stream(seed, PAPER_NAME, *stream))
         for model, robot in models.items():
             arm = robot if arms else plant

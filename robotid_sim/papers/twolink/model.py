@@ -113,7 +113,7 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
 
     .. math:: \tau = Y(q, \dot q, \ddot q)\, \lambda + (e_1 e_2 \cos q_1,\ 0)^T
 
-    The paper omits the second term, see `compute_unscaled_torque`.
+    The paper omits the second term, see `compute_known_torque`.
     """
     c1, c2, s2 = np.cos(q[:, 0]), np.cos(q[:, 1]), np.sin(q[:, 1])
     c12, s12 = np.cos(q.sum(axis=1)), np.sin(q.sum(axis=1))
@@ -134,7 +134,7 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
     return np.stack([np.stack(first, axis=1), np.stack(second, axis=1)], axis=1)
 
 
-def compute_unscaled_torque(q: Float2D) -> Float2D:
+def compute_known_torque(q: Float2D) -> Float2D:
     """Compute the part of the torque that does not depend on lambda [N m], shape (N, 2)."""
     first = PRINTED_ARM.e1 * PRINTED_ARM.e2 * np.cos(q[:, 0])
     return np.stack([first, np.zeros_like(first)], axis=1)
@@ -208,7 +208,7 @@ class DrivenRun:
 
         It is the torque minus the part that does not depend on lambda, which the paper omits.
         """
-        return np.asarray((self.tau - compute_unscaled_torque(self.q)).ravel())
+        return np.asarray((self.tau - compute_known_torque(self.q)).ravel())
 
 
 def integrate(rhos: Sequence[float]) -> list[DrivenRun]:
@@ -251,7 +251,7 @@ def paper_robot() -> Robot:
     return replace(arm, joints=joints, gravity=np.array([0.0, 0.0, -PRINTED_ARM.g]))
 
 
-def _hang(t: Float1D) -> Reference:
+def _hold_start_pose(t: Float1D) -> Reference:
     still = np.zeros((t.size, 2))
     return Reference(still + START_POSE, still, still)
 
@@ -268,7 +268,7 @@ def drive_in_engine(rho: float, robot: Robot | None = None) -> DrivenRun:
         # pose; it is not tracked.
         lead = plant.torque_time_offset
         law = TorqueLaw(lambda t, *_: np.asarray(reference_torque(rho, t + lead)))
-        log = rollout(plant, law, FunctionPath(robot.joint_names, _hang, DURATION))
+        log = rollout(plant, law, FunctionPath(robot.joint_names, _hold_start_pose, DURATION))
     assert log.truth is not None
     every, truth = round(STEP / ENGINE_STEP), log.truth
     return DrivenRun(*(x[::every] for x in (log.t, truth.q, truth.dq, truth.ddq, truth.tau)))
@@ -278,7 +278,7 @@ GAIN_SETS = ((1.0, 0.05, 0.1), (1.0, 0.1, 0.1), (0.5, 0.1, 0.1), (1.0, 0.3, 0.3)
 """kp, ki, kd; the first set is ours, because those of eq. (22)-(24) are illegible."""
 INERTIA_WEIGHTS = (0.9, 0.65, 0.4)
 """Inertia weights of eq. (25): at the start, in the middle, at the end."""
-PULL_VALUES = tuple(np.linspace(0.05, 2.0, 40).tolist())
+ATTRACTION_VALUES = tuple(np.linspace(0.05, 2.0, 40).tolist())
 """Values of the attraction f in the particle update, whose mean over a run is at most 2."""
 Gains = tuple[float, float, float]
 
@@ -315,9 +315,9 @@ def all_gains() -> Iterator[dict[str, Any]]:
         yield {
             "gains": gains,
             "w": w,
-            "routh_hurwitz": all(is_routh_hurwitz_stable(gains, w, f) for f in PULL_VALUES),
-            "real_part": max(largest_real_part(gains, w, f) for f in PULL_VALUES),
-            "radius": max(radius(gains, w, f) for f in PULL_VALUES),
+            "routh_hurwitz": all(is_routh_hurwitz_stable(gains, w, f) for f in ATTRACTION_VALUES),
+            "real_part": max(largest_real_part(gains, w, f) for f in ATTRACTION_VALUES),
+            "radius": max(radius(gains, w, f) for f in ATTRACTION_VALUES),
         }
 
 
@@ -328,5 +328,5 @@ def identity_errors() -> tuple[float, float]:
     """
     q, dq, ddq = np.random.default_rng(0).uniform(-3.0, 3.0, (3, STATE_COUNT, 2))
     printed = torque(q, dq, ddq) - regressor(q, dq, ddq) @ TRUE_PARAMETERS
-    corrected = printed - compute_unscaled_torque(q)
+    corrected = printed - compute_known_torque(q)
     return float(np.abs(corrected).max()), float(np.abs(printed).max())

@@ -15,7 +15,7 @@ from robotid_sim.optim.minimize import load_setting
 from robotid_sim.papers.paper import PlannedTrial, ReproductionSetup, TrialPaper
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.papers.twolink import model, trials
-from robotid_sim.papers.twolink.model import POPULATION_SIZE, compute_unscaled_torque, integrate
+from robotid_sim.papers.twolink.model import POPULATION_SIZE, compute_known_torque, integrate
 from robotid_sim.papers.twolink.trials import BOX_MINIMUM_NAME
 from robotid_sim.section import number
 
@@ -188,7 +188,7 @@ def _compute_figures(table: TrialTable) -> TrialTable:
         t, measured, unscaled = (
             run.t[shown],
             run.tau[shown].T,
-            compute_unscaled_torque(run.q)[shown].T,
+            compute_known_torque(run.q)[shown].T,
         )
         rows["validation", rho, "measured"] = {"t": t, "torque": measured}
         Y = run.regressor().reshape(-1, 2, 4)[shown]
@@ -344,7 +344,7 @@ def _compute_model_facts() -> ResultRow:
     corrected, printed = model.identity_errors()
     tested = list(model.all_gains())
     stable = [s for s in tested if s["routh_hurwitz"]]
-    cases = product(model.GAIN_SETS, model.INERTIA_WEIGHTS, model.PULL_VALUES)
+    cases = product(model.GAIN_SETS, model.INERTIA_WEIGHTS, model.ATTRACTION_VALUES)
     return {
         "lambda": float(np.abs(model.TRUE_PARAMETERS - model.PRINTED_PARAMETERS).max()),
         "identity": corrected,

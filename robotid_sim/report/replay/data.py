@@ -206,7 +206,7 @@ def _motion(motion: ReplayMotion) -> dict[str, Any]:
         "contact": None if motion.contact is None else _shares(motion.contact.astype(float)),
         "beside": [
             {"name": arm.name, "role": arm.role, "difference": _encode(arm.difference, "<f4")}
-            for arm in motion.beside
+            for arm in motion.ghosts
         ],
         "magnification": motion.magnification,
     }

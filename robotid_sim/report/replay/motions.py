@@ -49,7 +49,7 @@ class ReplayMotion:
     name: str
     """Unique on the page; charts refer to it for their time axes."""
     animation: Animation
-    beside: tuple[GhostArm, ...] = ()
+    ghosts: tuple[GhostArm, ...] = ()
     magnification: float = 1.0
     """Initial factor of the differences."""
     residual: Float2D | None = None
@@ -68,11 +68,11 @@ class ReplayMotion:
         keep = slice(None, None, step)
         tau = None if shown.tau is None else shown.tau[keep]
         t, q, dq = shown.t[keep], shown.q[keep], shown.dq[keep]
-        beside = (replace(arm, difference=arm.difference[keep]) for arm in self.beside)
+        beside = (replace(arm, difference=arm.difference[keep]) for arm in self.ghosts)
         return replace(
             self,
             animation=Animation(shown.name, shown.robot, t, q, dq, tau),
-            beside=tuple(beside),
+            ghosts=tuple(beside),
             residual=None if self.residual is None else self.residual[keep],
             contact=None if self.contact is None else self.contact[keep],
         )
