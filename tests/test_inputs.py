@@ -56,7 +56,9 @@ def test_a_pipe_or_device_is_refused_at_once(pipe, read) -> None:
 def test_a_file_is_read_up_to_a_size(tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"12345")
     assert read_file(tmp_path / "a", 5) == b"12345"
-    with pytest.raises(FileFormatError, match=r"a has 5e-06 MB; files of its kind may have at most 4e-06 MB"):
+    with pytest.raises(
+        FileFormatError, match=r"a has 5e-06 MB; files of its kind may have at most 4e-06 MB"
+    ):
         read_file(tmp_path / "a", 4)
     with pytest.raises(FileFormatError, match="does not end after"):
         read_file("/proc/self/status", 10)  # states no size

@@ -182,7 +182,7 @@ def summary_text(result: CampaignResult) -> Iterator[Text]:
 def run_text(done: CampaignRun, out: Path) -> Iterator[Text]:
     """Report the trials of a run."""
     yield (
-        f"{done.new} trials were run, {done.before} existed; "
+        f"{done.new} trials were run, {done.before} were stored already; "
         f"{', '.join(f'{count} {status}' for status, count in done.counts.items())}"
     )
     if done.others:

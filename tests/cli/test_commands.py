@@ -392,9 +392,7 @@ def test_a_cause_is_named_with_joint_evidence_and_remedy(robotid, logs):
 
 @pytest.mark.slow
 def test_the_page_of_an_identification_has_the_diagnosis(ran, logs, tmp_path):
-    for log, text in zip(
-        logs, ("No fault found.", "zero the torque"), strict=True
-    ):
+    for log, text in zip(logs, ("No fault found.", "zero the torque"), strict=True):
         page = tmp_path / f"{log.stem}.html"
         words = ("-o", tmp_path / f"{log.stem}.json", "--report", page)
         done = ran("identify", ARM, log, *words)

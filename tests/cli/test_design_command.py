@@ -73,7 +73,7 @@ def test_what_cannot_keep_the_clearance_is_named_and_too_large_a_one_is_refused(
     assert re.match(r"link_6 and link_4 keep 7\.74 mm, not 30 mm, for they are 9\.67 mm", text)
     done = design("--clearance", "1", robot="irb140")
     assert done.code == 2
-    assert "clearance of 1 m is too large" in done.err
+    assert "clearance is 1 m; give at most" in done.err
 
 
 def test_the_prior_counts_in_the_expected_accuracy(design, tmp_path):
@@ -112,7 +112,11 @@ def test_explanation_and_comparison_are_printed_and_in_the_page(design, tmp_path
     for words in ("comparison of designs", "normalized-condition-number", "Share of the informat"):
         assert words in done.out
     text = page.read_text()
-    for words in ("Comparison of criteria", "Well and weakly identifiable parameters", "information-shares"):
+    for words in (
+        "Comparison of criteria",
+        "Well and weakly identifiable parameters",
+        "information-shares",
+    ):
         assert words in text
 
 

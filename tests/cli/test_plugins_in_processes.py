@@ -162,7 +162,7 @@ def test_a_campaign_with_a_plugin_goes_on_where_it_is_trusted(folder) -> None:
     assert (done.returncode, "2 trials were run" in done.stdout) == (0, True), done.stderr
     (folder / "plan.toml").write_text(plan.replace("seeds = 2", "seeds = 3"))
     more = robotid(folder, "campaign run plan.toml --out c --workers 2 --trust-plugins")
-    assert "1 trials were run, 2 were there" in more.stdout
+    assert "1 trials were run, 2 were stored already" in more.stdout
     assert "--trust-plugins" in robotid(folder, "campaign status c").stderr
     assert "3 of 3" in robotid(folder, "campaign status c --trust-plugins").stdout
 

@@ -107,4 +107,7 @@ def test_a_bandwidth_beyond_the_rate_is_cut_with_a_word(caplog) -> None:
     robot = Robot.from_urdf(urdf_path("irb140"))
     gains = LoopGains.from_specification(robot, path_of(robot), rate=1000.0, bandwidth=1e9)
     assert gains.bandwidth == pytest.approx(100.0 * np.pi)
-    assert "control.bandwidth of 1e+09 rad/s is reduced to 314.2, the maximum at a rate of 1000 Hz" in caplog.text
+    assert (
+        "control.bandwidth of 1e+09 rad/s is reduced to 314.2, the maximum at a rate of 1000 Hz"
+        in caplog.text
+    )
