@@ -280,9 +280,8 @@ def read_bag(path: Path, topic: str | None = None) -> RawLog:
 def _require_own_files(path: Path) -> None:
     """Raise `FileFormatError` unless a bag is of regular files of its own, databases of tables."""
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
-        require_reference_allowed(
-            path / "metadata.yaml" if path.is_dir() else path, file, str(file)
-        )
+        owner = path / "metadata.yaml" if path.is_dir() else path
+        require_reference_allowed(owner, file, str(file))
         if file.suffix == ".db3" and file.is_file():
             with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as rows:
                 kinds = rows.execute("SELECT type, name, sql FROM sqlite_master").fetchall()

@@ -236,9 +236,9 @@ CASES = {
     "missing limit": at_joint(AXIS, "'hinge' lower, upper, velocity", "--assume-limits"),
     "lower above upper": at_joint(limited(1, -1), "'hinge'", "lower limit 1", "upper limit -1"),
     "lower equals upper": at_joint(limited(1, 1), "joint 'hinge'", "lower limit 1"),
-    "no range": at_joint(AXIS + UNRANGED, "'hinge' lower, upper: ", "robot.toml"),
+    "no range": at_joint(AXIS + UNRANGED, "'hinge' lower, upper; ", "robot.toml"),
     "no velocity limit": at_joint(
-        AXIS + '<limit lower="-1" upper="1" effort="5"/>', "'hinge' velocity: ", "robot.toml"
+        AXIS + '<limit lower="-1" upper="1" effort="5"/>', "'hinge' velocity; ", "robot.toml"
     ),
     "limit not numeric": at_joint(limited(-1, "wide"), "'hinge'", "upper='wide'", "not numeric"),
     "damping NaN": at_joint(
@@ -422,7 +422,7 @@ def test_all_missing_limits_are_named_in_one_line_with_the_way_out(tmp_path):
     with pytest.raises(UrdfError) as caught:
         Robot.from_urdf(without_limits(tmp_path))
     message = str(caught.value)
-    assert "'rail' lower, upper, velocity; 'turn' velocity; 'spin' velocity: " in message
+    assert "'rail' lower, upper, velocity; 'turn' velocity; 'spin' velocity; " in message
     assert "fine" not in message
     assert "robot.toml" in message
     assert "--assume-limits" in message
