@@ -1,4 +1,4 @@
-"""Checks that turn arguments into read-only float arrays of a known shape."""
+"""Checks that convert arguments to read-only float arrays of a known shape."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from typing_extensions import TypeAliasType
 
 from robotid_sim.errors import ShapeError
 
-# Named aliases, which `help` shows in place of the array type.
+# Named aliases, which `help` shows instead of the array type.
 ArrayLike = TypeAliasType("ArrayLike", npt.ArrayLike)
 Float = TypeAliasType("Float", NDArray[np.floating[Any]])
 Float1D = TypeAliasType("Float1D", NDArray[np.floating[Any]])
@@ -25,7 +25,7 @@ MotionArrays = tuple[Float2D, Float2D, Float2D]
 
 
 PART = 2048
-"""Samples of a long signal that are processed at a time, to stay in the cache."""
+"""Number of samples of a long signal that are processed at a time and fit into the cache."""
 
 
 def parts_of(x: Float) -> Iterator[Float]:
@@ -37,7 +37,7 @@ def parts_of(x: Float) -> Iterator[Float]:
 def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Float:
     """Return `value` as a read-only, finite float64 array of the given shape.
 
-    It is copied, unless it is such an array already and not a view. None in the shape
+    It is copied unless it already is such an array and not a view. None in the shape
     accepts any length along that axis; `name` names the array in messages. Raises
     `ShapeError` if the shape differs or an entry is not a finite number.
     """
@@ -65,8 +65,8 @@ def freeze(
 ) -> None:
     """Convert fields of a frozen dataclass to arrays by `readonly`, all of one shape.
 
-    To be called in ``__post_init__``. In `shape`, None accepts any length along that axis; messages
-    put `what` before a name. With `optional` a field may be None. Raises `ShapeError` if a shape
+    Call it in ``__post_init__``. In `shape`, None accepts any length along that axis; messages have
+    `what` before a name. With `optional` a field may be None. Raises `ShapeError` if a shape
     differs or an entry is not a finite number.
     """
     for name in names:
@@ -107,7 +107,7 @@ def relative_std(beta: Float1D, std: Float1D) -> Float1D:
 
 
 def linear_at(times: Float1D, t: Float1D, x: Float2D) -> Float2D:
-    """Return straight lines between samples x at t, shape (N, n), at other times."""
+    """Interpolate samples x at times t, shape (N, n), linearly at other times."""
     return np.column_stack([np.interp(times, t, column) for column in x.T])
 
 

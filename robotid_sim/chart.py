@@ -1,7 +1,7 @@
 """Content of a figure, independent of its drawing: marks in panels, in named colors.
 
 A chart is drawn by matplotlib for files and paper, by plotly on a page, and written as a table; all
-three take the same numbers from here.
+three use the same numbers.
 """
 
 import csv
@@ -56,7 +56,7 @@ class Curve(_Mark):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points(_Mark):
-    """Single points, with error bars along x if wanted."""
+    """Single points, optionally with error bars along x."""
 
     x_error: Float1D | None = None
     """Half lengths of the bars, shape (N,)."""
@@ -73,7 +73,7 @@ class Band(_Mark):
     """Shape (N,)."""
 
     def __post_init__(self) -> None:
-        # No super(): a dataclass with slots is a new class, which the bare form does not know.
+        # No super() without arguments: a dataclass with slots is a new class.
         _Mark.__post_init__(self)
         object.__setattr__(self, "upper", _column(self.upper, "upper"))
 
@@ -83,7 +83,7 @@ Mark = Curve | Points | Band
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Link of a time axis to a motion, whose time is ``origin + unit * x`` [s]."""
+    """Link of a time axis to a motion; its time is ``origin + unit * x`` [s]."""
 
     motion: str = ""
     """Name of the motion in the replay of a page; empty for none."""
@@ -112,7 +112,7 @@ class Panel:
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     clock: Clock | None = None
-    """The time that x is, if it is one."""
+    """Clock of the x axis if it is a time axis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -121,14 +121,14 @@ class Matrix:
 
     values: Float2D
     names: tuple[str, ...]
-    """Of the rows."""
+    """Names of the rows."""
     title: str = ""
     across: tuple[str, ...] = ()
     """Names of the columns; empty for those of the rows."""
     ends: tuple[float, float] = (-1.0, 1.0)
-    """Values of the last colors."""
+    """Values of the first and last color."""
     colors: tuple[str, ...] = ("nominal", "identified")
-    """Roles of these; of one alone, the first color is that of the paper."""
+    """Roles of the last colors; with a single role, the first color is the background."""
     texts: tuple[tuple[str, ...], ...] = ()
     """Texts of the cells, for a small heat map."""
 
@@ -176,7 +176,7 @@ class Chart:
     panel_height: float = 1.1
     """Height of a row [in]."""
     share_x: bool = False
-    """The panels of a column have the same x axis, labeled at the bottom only."""
+    """Whether the panels of a column share the x axis, labeled at the bottom only."""
 
     @property
     def rows(self) -> int:
@@ -188,7 +188,7 @@ class Chart:
         return k + columns >= len(self.panels)
 
     def tie_to_motion(self, motion: str) -> Self:
-        """Return the chart with its times, if it has any, as those of a motion."""
+        """Return the chart with its time axes, if any, linked to a motion."""
         panels = (
             replace(panel, clock=replace(panel.clock, motion=motion))
             if isinstance(panel, Panel) and panel.clock
@@ -211,8 +211,8 @@ class Chart:
 def csv_text(chart: Chart) -> str:
     """Return the data of a chart as tidy CSV: one row per point, with panel and series.
 
-    Columns are panel, series, quantity, x under its own name (``x`` beside ``x_quantity`` where
-    panels differ in it) and value; ``upper`` of a band and ``half_width`` of bars where there are
+    Columns are panel, series, quantity, x under its own name (or ``x`` and ``x_quantity`` if panels
+    differ in it) and value; also ``upper`` of bands and ``half_width`` of error bars if there are
     any. A matrix has row, column and value, curves in space x, y and z.
     """
     text = io.StringIO()
@@ -282,7 +282,7 @@ def _more(mark: Mark, name: str) -> Float1D | None:
 
 
 def _digits(value: float) -> str:
-    """Return a number for a file; empty for one that is missing."""
+    """Format a number for a file; empty if it is missing."""
     return "" if np.isnan(value) else f"{value:.7g}"
 
 

@@ -1,4 +1,4 @@
-"""Compilation of numerical kernels by numba, with a disk cache where one can be written."""
+"""Compilation of numerical kernels by numba, with a disk cache if it can be written."""
 
 import hashlib
 import os
@@ -27,7 +27,7 @@ types: Any = numba.types
 """Types of compiled code."""
 
 STAMP_ATTRIBUTE = "_source_stamp"
-"""Where numba keeps the stamp of a cache."""
+"""Attribute in which numba keeps the stamp of a cache."""
 
 MIN_SAMPLES_PER_THREAD = 2000
 """Smallest batch for a separate thread."""
@@ -36,22 +36,22 @@ MIN_SAMPLES_PER_THREAD = 2000
 def jit(function: F) -> F:
     """Compile `function` in nopython mode; cache on disk if possible.
 
-    No fastmath: the same input gives the same bits. Kernels run without the interpreter lock. Those
-    that call one another belong in one file, because the cache does not notice edits of a callee
-    elsewhere; or see `jit_calling`.
+    No fastmath: the same input gives the same bits. Kernels run without the interpreter lock.
+    Kernels that call one another must be in one file, because the cache does not notice edits of a
+    callee in another file; otherwise use `jit_calling`.
     """
     try:
         return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-    except RuntimeError:  # neither the package folder nor the home folder can be written
+    except RuntimeError:  # neither the package folder nor the home folder is writable
         return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def jit_calling(*modules: ModuleType | Path) -> Callable[[F], F]:
-    """Return `jit` for kernels that call those of other modules, whose edits make the cache stale.
+    """Return `jit` for kernels that call kernels of other modules; their edits renew the cache.
 
-    Numba stamps a cache with the source of the kernel alone; here with those of the modules, too.
-    One that need not be loaded is given by its file. Where a version of numba keeps its stamp
-    elsewhere, nothing is cached.
+    Numba stamps a cache with the source of the kernel only; here the stamp includes the sources of
+    the modules. A module that need not be loaded is given by its file. If a version of numba stores
+    its stamp elsewhere, nothing is cached.
     """
     files = [getattr(module, "__file__", module) for module in modules]
     sources = [Path(str(file)).read_bytes() for file in files]
@@ -70,10 +70,10 @@ def jit_calling(*modules: ModuleType | Path) -> Callable[[F], F]:
 
 
 def c_functions(library: Path) -> Callable[..., Any]:
-    """Load a library of C and return what makes its functions callable from compiled code.
+    """Load a C library and return a function that makes its functions callable by compiled code.
 
-    That takes the name of a function, the type of its result, and those of its arguments. Code
-    finds functions by their names, so that it can be cached.
+    It takes the name of a function and the types of result and arguments. Compiled code refers to
+    functions by name, so that it can be cached.
     """
     llvmlite.binding.load_library_permanently(str(library))
     signed: Callable[..., Any] = signature
@@ -83,7 +83,7 @@ def c_functions(library: Path) -> Callable[..., Any]:
 def run_in_threads(kernel: Callable[[slice], None], samples: int) -> None:
     """Run a kernel on disjoint parts of a batch of independent samples, one thread per core.
 
-    Every sample is computed alone, so the bits do not depend on the number of threads.
+    Every sample is computed separately, so the bits do not depend on the number of threads.
 
     `kernel` takes the slice of the samples to work on.
     """

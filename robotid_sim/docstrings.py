@@ -1,8 +1,8 @@
 """Docstrings of classes and their fields, as plain text and in ``help``.
 
-Fields are documented by the string below each (PEP 258), which Python discards.
+Fields are documented by the string below them (PEP 258), which Python discards.
 `document_attributes`
-makes ``help``, `inspect.getdoc` and ``?`` of IPython show them; sources are read when one asks.
+makes ``help``, `inspect.getdoc` and ``?`` of IPython show them; sources are read on demand.
 """
 
 import ast
@@ -19,14 +19,14 @@ from typing import Any, TypeVar
 T = TypeVar("T", bound=type)
 
 LATER_SECTIONS = ("Methods", "See Also", "Notes", "Warnings", "References", "Examples")
-"""Sections of a class docstring that stand behind the attributes, by numpydoc."""
+"""Sections of a class docstring that follow the attributes, as in numpydoc."""
 
 FOREIGN_PACKAGES = sys.stdlib_module_names | {"pydantic"}
-"""Packages whose attributes are not documented as attributes of a value."""
+"""Packages whose attributes are omitted from docstrings of values."""
 
 
 def document_attributes(cls: T) -> T:
-    """Give a class a docstring with a section Attributes; to stand above ``@dataclass``."""
+    """Give a class a docstring with a section Attributes; place it above ``@dataclass``."""
     cls.__doc__ = _Docstring.from_class(cls)
     return cls
 
@@ -34,9 +34,9 @@ def document_attributes(cls: T) -> T:
 class _Docstring(str):
     """A docstring that gets its section Attributes when it is read.
 
-    ``type.__doc__`` calls ``__get__`` of what the class holds. Where the metaclass has a docstring
-    of its own, as ABCMeta has, ``help`` takes the raw entry of the class instead and expands its
-    tabs: that is why this is a text, and why `expandtabs` is the whole docstring's.
+    ``type.__doc__`` calls ``__get__`` of the entry of the class. If the metaclass has its own
+    docstring, like ABCMeta, ``help`` uses the raw entry of the class instead and expands its tabs:
+    therefore this is a string, and `expandtabs` returns the whole docstring.
     """
 
     owner: type
@@ -59,9 +59,9 @@ class _Docstring(str):
 
 
 def add_attributes(docstring: str, attributes: dict[str, tuple[str, str]]) -> str:
-    """Return a class docstring with the section Attributes; one that has it is left as it is.
+    """Add the section Attributes to a class docstring unless it already has one.
 
-    Type and text of the attributes are those of `attributes_of`.
+    Type and text of the attributes are from `attributes_of`.
     """
     text = inspect.cleandoc(docstring)
     if not attributes or re.search(r"^Attributes\n-+$", text, re.MULTILINE):
@@ -77,10 +77,10 @@ def add_attributes(docstring: str, attributes: dict[str, tuple[str, str]]) -> st
 
 
 def attributes_of(cls: type) -> dict[str, tuple[str, str]]:
-    """Return type and text of the public fields and properties of a class, as the source has them.
+    """Return type and text of the public fields and properties of a class, as in its source.
 
-    Those of the bases come first. A field that is declared anew without a text keeps that of the
-    base. Where no source is at hand, as in an interactive session, there are none.
+    Attributes of base classes come first. A field that is redeclared without a text keeps the text
+    of the base. Without source, as in an interactive session, there are none.
     """
     attributes: dict[str, tuple[str, str]] = {}
     for part in reversed(cls.__mro__):
@@ -98,7 +98,7 @@ def summary_of(cls: type) -> str:
 
 
 def source_of(cls: type) -> str:
-    """Return the first entry of the References section of a class docstring, else empty."""
+    """Return the first entry of the References section of a class docstring; empty without one."""
     _, _, references = _own_docstring(cls).partition("References\n----------\n")
     first = re.split(r"\n\.\. \[2\]|\n\w+\n-+\n", references)[0].removeprefix(".. [1]")
     return " ".join(first.split())
@@ -107,8 +107,8 @@ def source_of(cls: type) -> str:
 def field_texts(cls: type) -> dict[str, str]:
     """Return the docstrings below the fields of a dataclass, as plain text.
 
-    A field without one shares that of the next field. A class whose source is not at hand, such as
-    one from an interactive session, has none.
+    A field without a docstring shares the docstring of the next field. A class without source, such
+    as in an interactive session, has none.
     """
     texts: dict[str, str] = {}
     for part in reversed([c for c in cls.__mro__ if is_dataclass(c)]):
@@ -124,16 +124,16 @@ def field_texts(cls: type) -> dict[str, str]:
 
 
 def _own_docstring(cls: type) -> str:
-    """Return a class docstring as it was written, or that of a base, without reading sources."""
+    """Return the docstring of a class or a base class as written, without reading sources."""
     docstring = vars(cls).get("__doc__")
     written = isinstance(docstring, str)
     return inspect.cleandoc(str(docstring)) if written else inspect.getdoc(cls) or ""
 
 
 def _body(cls: type) -> list[ast.stmt]:
-    """Return the statements of a class, empty where no source is at hand.
+    """Return the statements of a class; empty without source.
 
-    Of a class made by ``exec`` Python 3.13 gives the line of that number in another file.
+    For a class made by ``exec``, Python 3.13 gives the line with its number in another file.
     """
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
@@ -160,7 +160,7 @@ def _members(body: list[ast.stmt]) -> Iterator[tuple[str, str, str]]:
 
 
 def _plain(text: str) -> str:
-    """Return a docstring without its markup; what it cites is the source beside it."""
+    """Remove the markup of a docstring, and citations, because the source is listed separately."""
     text = re.sub(r"\[\d+\]_", "the source", text)
     text = re.sub(r"(?::\w+:)?`+([^`]*)`+", r"\1", text)
     text = re.sub(r"\\(d+)ot q", r"\1q", text).replace("\\pm", "+-")

@@ -1,4 +1,4 @@
-"""Exceptions of the package: one root, and the builtin that a caller would catch."""
+"""Exceptions of the package: all derive from one root and from a matching builtin exception."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -7,22 +7,22 @@ from typing import Self
 
 
 def suggestion(name: object, names: Iterable[str]) -> str:
-    """Return a question in brackets with the known name nearest to a wrong one, if any."""
+    """Suggest the known name nearest to a wrong one, as a question in brackets, if there is any."""
     close = get_close_matches(str(name).lower(), [str(word) for word in names], n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 def install_command(extra: str) -> str:
-    """Return how an extra is installed; the package is in no index, so from a clone of it."""
+    """Return the install command of an extra, from a clone, because the package is in no index."""
     return f"pip install -e '.[{extra}]' in the folder of robotid_sim's pyproject.toml"
 
 
 class RobotIdError(Exception):
-    """Root of all errors that robotid_sim raises on purpose; its text is one plain line."""
+    """Base class of all errors that robotid_sim raises on purpose; its text is one plain line."""
 
 
 class ShapeError(RobotIdError, ValueError):
-    """An array has the wrong shape or holds values that are not finite."""
+    """An array has the wrong shape or contains values that are not finite."""
 
 
 class UrdfError(RobotIdError, ValueError):
@@ -30,7 +30,7 @@ class UrdfError(RobotIdError, ValueError):
 
 
 class InconsistentInertiaError(RobotIdError, ValueError):
-    """A body has inertial parameters that no rigid body can have."""
+    """A body has inertial parameters that are not physically consistent."""
 
 
 class UnknownNameError(RobotIdError, LookupError):
@@ -38,7 +38,7 @@ class UnknownNameError(RobotIdError, LookupError):
 
     @classmethod
     def from_names(cls, noun: str, name: str, candidates: Iterable[str]) -> Self:
-        """Return the error for a name of some kind (noun), with the nearest of the known ones."""
+        """Make the error for an unknown name of a kind (noun), with the nearest known name."""
         names = list(candidates)
         return cls(f"unknown {noun} '{name}'{suggestion(name, names)}; known: {', '.join(names)}")
 
@@ -48,7 +48,7 @@ class OptionError(RobotIdError, ValueError):
 
 
 class ArgumentTypeError(RobotIdError, TypeError):
-    """An argument is of another type; the text names it and says what to do."""
+    """An argument has the wrong type; the text names it and the remedy."""
 
 
 def require_type(value: object, kind: type, name: str, remedy: str) -> None:
@@ -61,7 +61,7 @@ def require_type(value: object, kind: type, name: str, remedy: str) -> None:
 
 
 class PathError(OptionError):
-    """A path cannot be followed; the text names the first bad point and what is wrong there."""
+    """A path cannot be followed; the text names the first bad point and its fault."""
 
 
 class FileFormatError(RobotIdError, ValueError):
@@ -77,7 +77,7 @@ class InfeasibleError(RobotIdError, ValueError):
 
 
 class RankDeficientError(RobotIdError, ValueError):
-    """The data do not determine the parameters asked for."""
+    """The data do not determine the requested parameters."""
 
 
 class CallOrderError(RobotIdError, RuntimeError):
@@ -95,7 +95,7 @@ class MissingExtraError(RobotIdError, ImportError):
 
 @contextmanager
 def require_extra(need: str, extra: str) -> Iterator[None]:
-    """Import packages of an extra in the block; raise `MissingExtraError` where one is missing."""
+    """Import packages of an extra in the block; raise `MissingExtraError` if one is missing."""
     try:
         yield
     except ImportError as error:
@@ -103,7 +103,7 @@ def require_extra(need: str, extra: str) -> Iterator[None]:
 
 
 class ControllerError(RobotIdError, ValueError):
-    """A controller returned something that is not a torque; the text names it, time and joint.
+    """A controller returned an invalid torque; the text names controller, time and joint.
 
     Attributes
     ----------
@@ -138,4 +138,4 @@ class SimulationDiverged(RobotIdError, ArithmeticError):
 
 
 class PluginError(RobotIdError, ValueError):
-    """A user's own part cannot be imported, shadows a name, or does not implement the contract."""
+    """A user-defined part cannot be imported, shadows a name, or violates the contract."""

@@ -1,4 +1,4 @@
-"""Writing without half-written files, and the schema tag that every file carries."""
+"""Atomic writing of files, and the schema tag in every file."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from robotid_sim.inputs import read_file
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
 MAX_DIGITS = 40
-"""Most digits of a whole number in a file: seeds have that many."""
+"""Largest number of digits of an integer in a file, as needed for seeds."""
 
 FILE_SPACE = 64e6
 """Free space needed for writing files: a page, or a log of minutes [bytes]."""
@@ -24,10 +24,10 @@ FILE_SPACE = 64e6
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path in the same folder; rename it to `path` when the block succeeds.
+    """Yield a temporary path in the same folder; rename it to `path` when the block succeeds.
 
-    A link itself is replaced, not its target. Raises `FileFormatError` if something else than a
-    file is there, or the folder does not exist or cannot be written.
+    A link itself is replaced, not its target. Raises `FileFormatError` if `path` is not a file, or
+    the folder does not exist or cannot be written.
     """
     target = Path(path)
     require_output(target)
@@ -54,10 +54,10 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 
 def require_output(path: Path, *, folder: bool = False) -> None:
-    """Raise `FileFormatError` if something is at a path that no file, or `folder`, may replace."""
+    """Raise `FileFormatError` if a path exists that a file, or `folder`, must not replace."""
     try:
         mode = path.stat().st_mode
-    except (OSError, ValueError):  # nothing is there, or the writer raises the error
+    except (OSError, ValueError):  # the path is free, or the writer raises the error
         return
     if S_ISDIR(mode) and not folder:
         raise FileFormatError(f"cannot write {path}: it is a folder; choose another name")
@@ -108,11 +108,11 @@ def require_distinct(outputs: Iterable[str | Path], inputs: Iterable[str | Path]
 
 
 def _identity(path: str | Path) -> object:
-    """Identify a file, however it is named."""
+    """Identify a file independently of its name."""
     try:
         state = Path(path).stat()
     except OSError:
-        return os.path.realpath(path)  # unlike Path's it takes links in a circle
+        return os.path.realpath(path)  # unlike the method of Path it accepts circular links
     return (state.st_dev, state.st_ino) if state.st_ino else os.path.realpath(path)
 
 
@@ -123,9 +123,9 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def make_folder(path: str | Path, option: str = "--out") -> Path:
-    """Create an output folder if need be and check that files can be written in it.
+    """Create an output folder if necessary and check that files can be written in it.
 
-    Messages name the option that it was given by.
+    Messages name the option that gave the folder.
     """
     with _folder_errors(path, option) as folder:
         folder.mkdir(parents=True, exist_ok=True)
@@ -134,10 +134,10 @@ def make_folder(path: str | Path, option: str = "--out") -> Path:
 
 
 def resolve_folder(path: str | Path, option: str = "--out") -> Path:
-    """Return an output folder, or the one that it can be created in; raise as `make_folder`."""
+    """Return an output folder, or its existing parent; raise like `make_folder`."""
     with _folder_errors(path, option) as folder:
         with suppress(FileNotFoundError, NotADirectoryError):
-            folder.stat()  # raises for a name that no folder can have
+            folder.stat()  # raises for an impossible name of a folder
         above = next(p for p in (folder, *folder.absolute().parents) if os.path.lexists(p))
         with tempfile.TemporaryFile(dir=above):
             return above

@@ -38,10 +38,10 @@ Take = Callable[[int, Result | None, Exception | None], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with the work done until then.
+    """Ctrl-C, with the results available by then.
 
-    A task that catches KeyboardInterrupt may raise it with what it has; `map_tasks` raises it with
-    the results of all tasks that have one, in order.
+    A task that catches KeyboardInterrupt may raise it with its partial result; `map_tasks` raises
+    it with the results of all tasks that have one, in order.
     """
 
     def __init__(self, results: Sequence[Any]) -> None:
@@ -54,13 +54,13 @@ def no_progress(share: float) -> None:
 
 
 _keeping: list[None] = []
-"""As many entries as blocks of `keep_workers` that are open."""
+"""One entry for every open block of `keep_workers`."""
 
 AHEAD_WORKERS = 2
-"""Processes for the work of `run_ahead`, which leave further cores to current work."""
+"""Number of processes for `run_ahead`, which leaves other cores to current work."""
 
 LEAK_FILTER = "ignore:resource_tracker"
-"""Option of Python against the warnings of a tracker of files that others shall remove."""
+"""Python option that silences the resource tracker about files that other processes remove."""
 
 Outputs = Generator[tuple[int, Any, Exception | None], None, None]
 
@@ -68,14 +68,14 @@ _ahead: list[Outputs] = []
 """Results of `run_ahead` that have not been collected."""
 
 _begun: list[None] = []
-"""Not empty if processes were begun since the last ones ended."""
+"""Not empty if processes were started since the last ones ended."""
 
 
 @contextmanager
 def keep_workers() -> Iterator[None]:
-    """Let the processes of one `map_tasks` serve the next ones within the block, to save time.
+    """Reuse the processes of `map_tasks` within the block, to save time.
 
-    They take some seconds to start, for they load and compile what their tasks need.
+    They take some seconds to start, because they load and compile the code of their tasks.
     """
     _keeping.append(None)
     try:
@@ -87,23 +87,23 @@ def keep_workers() -> Iterator[None]:
 
 
 def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
-    """Begin ``work()`` in another process and return a function that waits for its result.
+    """Start ``work()`` in another process and return a function that waits for its result.
 
     With one worker, outside `keep_workers`, within a worker or with another backend of joblib it
-    runs here, when its result is asked for.
+    runs in this process, when its result is requested.
 
     The work is pickled: a function of a module, or a `functools.partial` of one. Waiting returns
-    its result, or raises what it raised.
+    its result or raises its exception.
     """
     if workers < 2 or not _keeping or _is_in_worker() or not _is_default_backend():
         return partial(_alone, _call_task, work)
     with _processes(), postpone_signals(), _unheard():
         parallel = Parallel(AHEAD_WORKERS, return_as="generator_unordered", max_nbytes=None)
         outputs: Outputs = parallel([delayed(_run_numbered)((), _call_task, 0, work)])
-        _ahead.append(outputs)  # a signal that has waited comes next
+        _ahead.append(outputs)  # a pending signal is delivered next
 
     def wait() -> Result:
-        if outputs not in _ahead:  # the processes have ended since
+        if outputs not in _ahead:  # the processes have ended in the meantime
             return _alone(_call_task, work)
         ((_, result, error),) = outputs
         _ahead.remove(outputs)
@@ -124,13 +124,13 @@ def map_tasks(
     workers: int = 1,
     progress: Callable[[Portion], None] = no_progress,
 ) -> list[Result]:
-    """Return ``function(task)`` of every task, in the order of the tasks.
+    """Compute ``function(task)`` for every task, in the order of the tasks.
 
     Every task runs on one BLAS thread, in this process too, so that the bits of the results do not
     depend on `workers`. Inside a worker all tasks run serially. A ``joblib.parallel_config`` around
     the call sends the tasks to another backend, such as a cluster.
 
-    With more than one worker, started afresh unless within `keep_workers`, function and tasks are
+    With more than one worker, newly started unless within `keep_workers`, function and tasks are
     pickled: a function of a module, or a `functools.partial` of one. `progress` is called in this
     process with the tasks done. Raises `Interrupted` at Ctrl-C, after the processes have ended, and
     `OptionError` if `workers` is not positive.
@@ -146,7 +146,7 @@ def map_tasks(
         else:
             errors[number] = error
         if errors and all(k in results for k in range(min(errors))):
-            raise errors[min(errors)]  # the first by its task, not by the clock
+            raise errors[min(errors)]  # the first in the order of tasks, not in time
         if error is None:
             progress(Portion(len(results), len(tasks)))
 
@@ -168,14 +168,14 @@ def each_task(
     apart: bool = False,
     batch_size: BatchSize = 1,
 ) -> None:
-    """Run ``function(task)`` of every task and give each result away when it is there.
+    """Run ``function(task)`` for every task and pass on each result as soon as it is ready.
 
     Processes are as for `map_tasks`. `take` is called in this process, in the order in which tasks
-    end, with the number of the task and its result, or None and the exception that it raised; what
-    it raises ends all. `going` is asked before every further task. With `apart` a single task goes
-    to one of several workers, too, so that this process outlives one that dies. Tasks that are
-    short are given in batches (``auto``: as many as take 0.2 s to 2 s), for to send and take them
-    costs as much.
+    end, with the number of the task and its result, or None and its exception; an exception of
+    `take` ends all tasks. `going` is called before every further task. With `apart` even a single
+    task runs in a worker, so that this process survives if the worker dies. Tasks that are short
+    are given in batches (``auto``: as many as take 0.2 s to 2 s), because sending and receiving a
+    task takes as long.
     """
     if workers < 1:
         raise OptionError(f"the number of workers must be at least 1, got {workers}")
@@ -186,7 +186,7 @@ def each_task(
                 break
             try:
                 result = _alone(function, task)
-            except Exception as error:  # a task may raise anything; the caller decides
+            except Exception as error:  # a task may raise any exception; the caller decides
                 take(number, None, error)
             else:
                 take(number, result, None)
@@ -210,7 +210,7 @@ def _sort_results(results: dict[int, Result]) -> list[Result]:
 
 
 def _is_in_worker() -> bool:
-    """Return whether this is a worker already: of this pool, or of a cluster."""
+    """Return whether this process is a worker of this pool or of a cluster."""
     return multiprocessing.parent_process() is not None or get_active_backend()[0].nesting_level > 0
 
 
@@ -220,7 +220,7 @@ def _is_default_backend() -> bool:
 
 
 def _processes() -> parallel_config:
-    """Return the block within which joblib runs tasks in the processes of this pool."""
+    """Return the context in which joblib runs tasks in the processes of this pool."""
     _begun.append(None)
     options = {"inner_max_num_threads": 1, "initializer": begin_worker}
     return parallel_config(backend="loky", initargs=(os.getpid(), list_plugins()), **options)
@@ -228,22 +228,22 @@ def _processes() -> parallel_config:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Begin processes that ignore the signals of a terminal to its process group.
+    """Start processes that ignore the signals of a terminal to its process group.
 
-    Workers leave it to the parent as soon as they can, and before that would die with a traceback,
-    as they do where the parent goes before it has told them their task: signals to it wait. A
-    tracker of joblib's files that dies is missed by the next one. Trackers remove what a killed
-    parent left, and do not say so. None of them takes modules from the working folder.
+    A worker that is not yet set up would die with a traceback at a signal, or if the parent ended
+    before sending its task; therefore signals to the parent are delayed. A dead tracker of joblib's
+    files would cause warnings of the next one. Trackers silently remove the files of a killed
+    parent. None of them imports modules from the working folder.
     """
     safe = os.environ.get(SAFE_PATH_VARIABLE)
     os.environ[SAFE_PATH_VARIABLE] = "1"
     sent_to_all = set(ENDING_SIGNALS) - {signal.SIGTERM}
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)
-    sys.warnoptions.append(LEAK_FILTER)  # processes are begun with these
+    sys.warnoptions.append(LEAK_FILTER)  # processes start with these
     try:
         for tracker in (resource_tracker, loky_tracker):
             tracker.ensure_running()
-        signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)  # trackers let them through again
+        signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)  # trackers unblock them again
         yield
     finally:
         sys.warnoptions.remove(LEAK_FILTER)
@@ -255,7 +255,7 @@ def _unheard() -> Iterator[None]:
 
 
 def _end_workers() -> None:
-    if not _begun:  # others of the program are left alone
+    if not _begun:  # other processes of the program are not touched
         return
     _begun.clear()
     with _silence_end():
@@ -263,16 +263,16 @@ def _end_workers() -> None:
             outputs = _ahead.pop()
             with suppress(_UnneededResult):
                 outputs.throw(_UnneededResult())
-        # They have no task whose result is wanted, and take a second to end by themselves.
+        # No result of their tasks is needed, and they would take a second to end by themselves.
         get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
 def _silence_end() -> Iterator[None]:
-    """Silence loky's thread where it is stopped with a task that it has not yet received.
+    """Silence loky's thread if it is stopped with a task that it has not yet received.
 
-    It forgets all tasks then, looks for that one the next moment and ends with a KeyError, after it
-    has killed the processes.
+    It then forgets all tasks, looks up that task and ends with a KeyError, after killing the
+    processes.
     """
     say = threading.excepthook
 
@@ -296,7 +296,7 @@ def _collect(
     going: Callable[[], bool],
     batch_size: BatchSize,
 ) -> None:
-    # A killed run loses only the batches at work, and after an error no further ones begin.
+    # A killed run loses only the running batches, and after an error no further ones start.
     options = {"batch_size": batch_size, "pre_dispatch": workers, "max_nbytes": None}
     parallel = Parallel(workers, return_as="generator_unordered", **options)
     work = delayed(partial(_run_numbered, list_plugins()))
@@ -309,7 +309,7 @@ def _collect(
             take(number, result, error)
     except BaseException as stop:
         if outputs is not None:
-            outputs.throw(stop)  # ends the workers, which closing the generator would warn of
+            outputs.throw(stop)  # ends the workers; closing the generator would give a warning
         raise
 
 
@@ -321,15 +321,15 @@ def _run_numbered(
     plugins: Sequence[str], function: Callable[[Item], Result], number: int, task: Item
 ) -> tuple[int, Result | None, Exception | None]:
     try:
-        load_plugins(plugins)  # of a pool that did not begin with them
+        load_plugins(plugins)  # of a pool that was not started with them
         return number, _alone(function, task), None
-    except Exception as error:  # a task may raise anything; the caller raises it again
+    except Exception as error:  # a task may raise any exception; the caller raises it again
         error.add_note(f"In a worker:\n{format_exc()}")
         return number, None, error
 
 
 def _alone(function: Callable[[Item], Result], task: Item) -> Result:
-    """Run a task on one BLAS thread, with the libraries that its module has loaded by now."""
+    """Run a task on one BLAS thread, including BLAS libraries that its module has loaded by now."""
     with one_blas_thread():
         return function(task)
 

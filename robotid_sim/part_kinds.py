@@ -24,9 +24,9 @@ class PartKind(NamedTuple):
 
     summary: str
     use: str
-    """Where the name of a part goes."""
+    """Option or key that takes the name of a part."""
     rows: Callable[[], PartRows]
-    """Name, summary and source of every part."""
+    """Function: name, summary and source of every part."""
     tables: Callable[[str], list[Table]] = lambda _: []
     """Description of a part by its name."""
 
@@ -34,7 +34,7 @@ class PartKind(NamedTuple):
     def from_registry(
         cls, place: str, summary: str, use: str, *, settable: bool = True
     ) -> "PartKind":
-        """Return the kind of a registry, which is loaded when it is asked."""
+        """Return the kind of a registry, which is loaded at first use."""
 
         def registry() -> Registry[object]:
             loaded: Registry[object] = resolve_name(f"robotid_sim.{place}")

@@ -1,9 +1,9 @@
-"""Plugins: modules that register parts of the user when they are imported.
+"""Plugins: modules that register user-defined parts when they are imported.
 
-A plugin is a module, or a file of Python, that calls `Registry.register`. It may be named on the
+A plugin is a module, or a Python file, that calls `Registry.register`. It may be named on the
 command line (``--plugin``), in a configuration (``plugins``) that the user trusts, or be installed
 with an entry point of the group ``robotid_sim.plugins``. Worker processes load the plugins of the
-process that begins them, so that names mean there what they mean here.
+process that starts them, so that names have the same meaning in both.
 """
 
 import importlib
@@ -23,27 +23,27 @@ ENTRY_POINT_GROUP = "robotid_sim.plugins"
 """Group of the entry points."""
 
 MODULE_PREFIX = "robotid_plugin_"
-"""Begins the names of the modules that files become."""
+"""Prefix of the names of modules that are made from files."""
 
 _FRAME_PATTERN = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
 _CAUSE_TEXT = "direct cause of the following exception"
 
 _DYNAMIC_CODE_NAME = "<dynamic-code>"
-"""Stands for the file of code that was sent to a worker."""
+"""Placeholder for the file of code that was sent to a worker."""
 
 _loaded: dict[str, ModuleType] = {}
 
 
 def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
-    """Import plugins; one that is imported already is not imported again.
+    """Import plugins that have not yet been imported.
 
     Parameters
     ----------
     names : iterable of str
         Modules, or files that end in ``.py``.
     folder : Path, optional
-        What relative files are relative to; by default the working directory.
+        Base folder of relative paths; by default the working directory.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
             except SystemExit as error:
                 text = "ends the program while it is imported; remove its call of sys.exit"
                 raise PluginError(f"plugin {name}: {text}") from error
-            except Exception as error:  # a plugin's code may raise anything while it is imported
+            except Exception as error:  # a plugin may raise any exception during its import
                 reason = " ".join(str(error).split())
                 raise PluginError(f"plugin {name}: {type(error).__name__}: {reason}") from error
 
@@ -71,7 +71,7 @@ def require_trusted(names: Iterable[str], where: str, folder: Path | None = None
     """Raise `PluginError` if a file names a plugin that the user has not loaded otherwise.
 
     Names are modules, or files that end in ``.py``, relative to the folder, by default the working
-    directory; messages call the file `where`. The text names the option that trusts it.
+    directory; messages call the file `where`. The message names the option that trusts the plugin.
     """
     for name in names:
         if _key(name, folder) not in _loaded:
@@ -95,7 +95,7 @@ def _key(name: str, folder: Path | None) -> str:
 def load_installed_plugins() -> None:
     """Import the plugins that installed packages declare by an entry point.
 
-    Raises `PluginError` if one of them cannot be imported; the text names it.
+    Raises `PluginError` if one of them cannot be imported; the message names it.
     """
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         load_plugins([entry.value])
@@ -107,7 +107,7 @@ def list_plugins() -> tuple[str, ...]:
 
 
 def fault_of_plugin(error: BaseException) -> str | None:
-    """Describe where a plugin has raised an error; None if it was raised elsewhere.
+    """Describe the place where a plugin raised an error; None if it was raised elsewhere.
 
     The innermost frame of a plugin or of this package counts, except constructors, which check
     their arguments. An error of a worker carries its frames as the text of its cause, and only
@@ -147,7 +147,7 @@ def _module_of(path: Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
-    import cloudpickle  # takes a while
+    import cloudpickle  # slow import
 
     cloudpickle.register_pickle_by_value(module)
     return module

@@ -1,4 +1,4 @@
-"""Typed registries: the only way from a name in a file or on the command line to an object."""
+"""Typed registries: they convert a name in a file or on the command line to an object."""
 
 import dataclasses
 import re
@@ -28,7 +28,7 @@ T = TypeVar("T")
 KEBAB_CASE_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 INTERNAL_FIELD: Mapping[str, Any] = {"internal": True}
-"""Metadata of a field that is not an option but a result of the object."""
+"""Metadata key of a field that is not an option but a result of the object."""
 
 PLAIN_KINDS: Mapping[Any, tuple[type, str]] = {
     bool: (bool, "true or false"),
@@ -47,21 +47,21 @@ class Alias(NamedTuple):
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
-    """Mapping from kebab-case names to the dataclasses of one family, to which users may add.
+    """Mapping from kebab-case names to the dataclasses of one family; users may add classes.
 
-    Classes stand as ``package.module:Class`` and are imported when they are first used, so that a
-    command loads those that it needs.
+    Classes are given as ``package.module:Class`` and imported at first use, so that a command loads
+    only the classes that it needs.
 
     Parameters
     ----------
     noun : str
-        What an entry is, in the singular; used in messages.
+        Noun for an entry, in the singular; used in messages.
     base : type or str
-        The abstract class that every entry derives from, or where it is.
+        The abstract base class of all entries, or its location.
     entries : mapping of str to str
-        The classes; each is a dataclass whose fields are its options.
+        Locations of the classes; each is a dataclass whose fields are its options.
     alias : callable, optional
-        Gives the entry and the options that another name stands for, or None.
+        Returns the entry and the options of an alternative name, or None.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     @property
     def base(self) -> ABCMeta:
-        """The abstract class that every entry derives from."""
+        """Abstract base class of all entries."""
         base: ABCMeta = self._base if isinstance(self._base, ABCMeta) else resolve(self._base)
         self._base = base
         return base
@@ -99,14 +99,14 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         Parameters
         ----------
         name : str
-            Kebab-case; what TOML and the command line then call it.
+            Name in TOML and on the command line, in kebab-case.
         cls : type, optional
             A dataclass that fulfills the contract of the family, see `robotid_sim.testing`.
 
         Raises
         ------
         PluginError
-            If the name is not in kebab-case or taken, or the class does not implement the contract.
+            If the name is not in kebab-case or is taken, or the class violates the contract.
         """
         if cls is None:
             return lambda decorated: self.register(name, decorated)
@@ -156,7 +156,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return len(self._entries)
 
     def build(self, name: str, /, **options: Any) -> T:
-        """Make an object by name; an option that its class has no field for raises.
+        """Make an object by name; raise if its class has no field for an option.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def options(self, name: str) -> list[dict[str, str]]:
         """Return name, default and meaning of every option of an entry, for `robotid list`.
 
-        An option that must be given has ``required`` for a default.
+        A required option has ``required`` as default.
         """
         cls: Any = self[name]  # a dataclass by contract
         _, preset = self._meant(name)
@@ -233,7 +233,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def describe(self) -> list[dict[str, str]]:
         """Return name, first docstring line and source of every entry, for `robotid list`.
 
-        The source of an entry that a user registered names the module that it came from.
+        The source of an entry registered by a user names its module.
         """
         return [
             {"name": name, "summary": summary_of(cls), "source": self._source(name, cls)}
@@ -254,7 +254,7 @@ def _has_member(cls: type, name: str) -> bool:
 
 
 def _options(cls: type) -> dict[str, Any]:
-    """Return the fields of a class that may be given, with their kinds."""
+    """Return the fields of a class that are options, with their kinds."""
     kinds = get_type_hints(cls)
     # Entries are dataclasses by contract, which a type cannot express.
     options = (f for f in dataclasses.fields(cls) if f.init and f.metadata != INTERNAL_FIELD)
@@ -279,7 +279,7 @@ def _text_of(value: object) -> str:
 
 
 def _is_object(kind: Any) -> bool:
-    """Return whether values of a kind are objects, which no configuration can give."""
+    """Return whether values of a kind are objects, which a configuration cannot contain."""
     parts = set(get_args(kind) or (kind,)) - {NoneType}
     return all(
         isinstance(part, type) and part not in PLAIN_KINDS and part is not Any for part in parts
@@ -287,7 +287,7 @@ def _is_object(kind: Any) -> bool:
 
 
 def _is_misfit(value: object, kind: Any) -> bool:
-    """Return whether a value is not of a kind; all but plain kinds are left to the class."""
+    """Return whether a value is not of a kind; only plain kinds are checked here."""
     if get_origin(kind) in (Union, UnionType):
         return all(_is_misfit(value, part) for part in get_args(kind))
     if get_origin(kind) is tuple:
@@ -302,7 +302,7 @@ def _is_misfit(value: object, kind: Any) -> bool:
         return False
     if isinstance(value, bool):
         return kind is not bool
-    # NaN passes as a float everywhere and then propagates.
+    # NaN would be accepted as a float and then propagate.
     return not isinstance(value, PLAIN_KINDS[kind][0]) or value != value
 
 

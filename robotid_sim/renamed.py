@@ -1,4 +1,4 @@
-"""Old names of functions, members, options and keys, which work with one line of deprecation."""
+"""Old names of functions, members, options and keys, which work with a deprecation warning."""
 
 import abc
 import logging
@@ -13,7 +13,7 @@ RENAMED_FUNCTIONS = {
     "lift": "make_consistent",
     "tracking_path": "make_tracking_path",
 }
-"""Of the package itself, new by old name."""
+"""New names of functions of the package, by old name."""
 
 RENAMED_METHODS = {
     "applied": "note_torque",
@@ -24,10 +24,10 @@ RENAMED_METHODS = {
     "settled": "fix_draws",
     "tuned": "tune",
 }
-"""That classes of users may override."""
+"""New names of methods that user classes may override, by old name."""
 
 RENAMED_OPTIONS = {"--draws": "--posterior-samples", "--torque-gain-std": "--drive-gain-std"}
-"""Of the command line."""
+"""New names of options of the command line, by old name."""
 
 RENAMED_ESTIMATE_KEYS = {
     "doubt": "warning",
@@ -36,13 +36,13 @@ RENAMED_ESTIMATE_KEYS = {
     "lift": "consistent_robot",
     "torque_gain_std": "drive_gain_std",
 }
-"""Of ``estimate.json``."""
+"""New names of keys of ``estimate.json``, by old name."""
 
 RENAMED_STUDY_KEYS = {"torque_gain_std": "drive_gain_std"}
-"""Of the section ``[estimation]`` of ``study.toml``."""
+"""New names of keys of the section ``[estimation]`` of ``study.toml``, by old name."""
 
 RENAMED_KINDS = {"friction-velocity": "transition-velocity"}
-"""Of joint terms and friction laws."""
+"""New names of joint terms and friction laws, by old name."""
 
 RENAMED_CHECKS = {
     "consistent_fit_over_least_squares": "consistent_fit_matches_least_squares",
@@ -59,7 +59,7 @@ RENAMED_CHECKS = {
     "torque_mismatch_left": "torque_error_reduced",
     "tracking_gap_left": "tracking_gap_closed",
 }
-"""Of the verdict in ``result.json``."""
+"""New names of checks of the verdict in ``result.json``, by old name."""
 
 T = TypeVar("T", bound=type)
 
@@ -83,7 +83,7 @@ def warn_of_name(old: str, new: str) -> None:
 
 
 def upgrade_methods(cls: type) -> None:
-    """Give the methods of a user's class their new names, with a warning in the log."""
+    """Rename old methods of a user's class, with a warning in the log."""
     for old, new in RENAMED_METHODS.items():
         if old in vars(cls) and new not in vars(cls):
             _log.warning("%s.%s is deprecated, name it %s", cls.__name__, old, new)
@@ -92,7 +92,7 @@ def upgrade_methods(cls: type) -> None:
 
 
 def old_members(**names: str) -> Callable[[T], T]:
-    """Keep old names of members of a class, ``old="new"``; to stand above ``@dataclass``."""
+    """Keep old names of members of a class, ``old="new"``; place it above ``@dataclass``."""
 
     def decorate(cls: T) -> T:
         for old, new in names.items():

@@ -10,16 +10,16 @@ import numpy as np
 from robotid_sim.docstrings import attributes_of, document_attributes
 
 WIDTH, LINES = 79, 10
-"""Most characters of a line, and most lines."""
+"""Largest number of characters of a line, and of lines."""
 
 MAX_TEXT_LENGTH = 60
-"""Most characters of the text of a field."""
+"""Largest number of characters of the text of a field."""
 
 MAX_NUMBERS = 6
-"""Most numbers of an array that are shown."""
+"""Largest number of entries of an array that are shown."""
 
 MAX_ROWS = 100
-"""Most rows of a table in a notebook."""
+"""Largest number of rows of a table in a notebook."""
 
 LEFT_STYLE = ' style="text-align: left"'
 
@@ -30,10 +30,10 @@ T = TypeVar("T", bound=type)
 
 
 def public_value(cls: T) -> T:
-    """Give a dataclass a ``repr`` of at most LINES lines, and ``help`` that has its fields.
+    """Give a dataclass a ``repr`` of at most LINES lines, and ``help`` with its fields.
 
     A notebook shows its fields with their meaning, and related fields as tables. Fields that are
-    None are omitted. To stand above ``@dataclass``, whose own ``repr`` writes out every array.
+    None are omitted. Place it above ``@dataclass``, whose default ``repr`` prints every array.
     """
     cls.__repr__ = _repr  # type: ignore[assignment]  # mypy takes it for a method of T
     cls._repr_html_ = _html  # type: ignore[attr-defined]
@@ -99,7 +99,7 @@ def _html(value: Any) -> str:
 
 
 def _columns(shown: Mapping[str, Any]) -> list[Titled]:
-    """Return the sequences that belong to names: of the length of the first such ones."""
+    """Return the sequences that have one entry per name: of equal length as the names."""
     listed = {
         name: field.tolist() if isinstance(field, np.ndarray) else field
         for name, field in shown.items()

@@ -1,8 +1,8 @@
 """A folder that holds the results of one run: locked while it is written, and checked when read.
 
-A run writes into the folder ``incomplete`` in it, whose files take the place of an earlier run's
-when the run has ended. Then ``manifest.json`` names every file with its SHA-256: a folder without
-it holds no complete run. Files of the user stay, but none may stand where a run writes.
+A run writes into its subfolder ``incomplete``; at the end of the run these files replace the files
+of an earlier run. Then ``manifest.json`` lists every file with its SHA-256: a folder without it has
+no complete run. Files of the user remain, but must not have the name of a file that a run writes.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from robotid_sim.inputs import open_file, real_path, require_reference_allowed
 try:
     import fcntl
 except ImportError:  # Windows: two runs into one folder are not noticed there
-    # To type checkers the name of a module is never anything else.
+    # Type checkers do not permit another value for the name of a module.
     fcntl = None  # type: ignore[assignment]
 
 MANIFEST, REPLACED = "manifest.json", "replaced.json"
@@ -31,15 +31,15 @@ INCOMPLETE_FOLDER = "incomplete"
 """Folder in a result folder that a run writes into."""
 
 RUN_FILE = "run.json"
-"""File in it that identifies the run."""
+"""File in this folder that identifies the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The run that a result folder belongs to."""
+    """Run to which a result folder belongs."""
 
     kind: str
-    """Such as ``study``."""
+    """Kind of the run, such as ``study``."""
     subject: str
     """The robot, or the paper."""
     command: str
@@ -47,29 +47,29 @@ class Run:
     host: str = ""
     pid: int = 0
     began: str = ""
-    """Local time."""
+    """Local time of the start."""
     files: Mapping[str, str] | None = None
     """SHA-256 of every file by its name relative to the folder; None while they are written."""
 
     @classmethod
     def read(cls, path: Path) -> "Run | None":
-        """Read a manifest; None if there is none of robotid."""
+        """Read a manifest; None if there is none, or it is not of robotid."""
         try:
             run = cls(**read_json(path, "manifest", 1))
-        except (FileFormatError, TypeError):  # other programs have a file of that name, too
+        except (FileFormatError, TypeError):  # other programs also write files of this name
             return None
         files = {} if run.files is None else run.files
         if not isinstance(files, dict) or not all(map(_is_within, files)):
-            return None  # written by another program, or to reach files of others
+            return None  # written by another program, or with names outside of the folder
         return run if all(isinstance(digest, str) for digest in files.values()) else None
 
     def write(self, path: Path) -> None:
-        """Write it as JSON."""
+        """Write the manifest as JSON."""
         write_json(path, "manifest", 1, asdict(self))
 
 
 def _is_within(name: str) -> bool:
-    """Return whether a name in a manifest is that of a file below its folder."""
+    """Return whether a name in a manifest denotes a file below its folder."""
     parts = PurePosixPath(name).parts
     return bool(parts) and ".." not in parts and not PurePosixPath(name).is_absolute()
 
@@ -78,14 +78,13 @@ def _is_within(name: str) -> bool:
 def result_folder(
     path: str | Path, names: Iterable[str], run: Run, space: float = 0.0
 ) -> Iterator[Path]:
-    """Yield a folder for results, which become those of `path` when the block succeeds.
+    """Yield a folder for results, which are moved to `path` when the block succeeds.
 
-    After an error, and in a run that is killed, they stay in the folder ``incomplete``, and an
-    earlier run in its place.
-
-    The run writes only what is named, and needs some free space [bytes]. Raises `OptionError` if
-    the folder holds another subject's results or other files at `names`, or another run writes into
-    it, and `FileFormatError` if it cannot be written, or has too little space.
+    After an error, or if the run is killed, they remain in the folder ``incomplete``, and an
+    earlier run is unchanged. The run writes only the named files, and needs some free space
+    [bytes]. Raises `OptionError` if the folder holds another subject's results or other files at
+    `names`, or another run writes into it, and `FileFormatError` if it cannot be written, or has
+    too little space.
     """
     folder = make_folder(path)
     with lock_folder(folder):
@@ -104,7 +103,7 @@ def result_folder(
 
 
 def require_usable(path: str | Path, names: Iterable[str], run: Run, space: float = 0.0) -> None:
-    """Raise as `result_folder` would, without any change."""
+    """Raise the errors of `result_folder` without changing any file."""
     folder = resolve_folder(path)
     if folder == Path(path):
         with lock_folder(folder):
@@ -113,7 +112,7 @@ def require_usable(path: str | Path, names: Iterable[str], run: Run, space: floa
 
 
 def place_of(folder: Path) -> Path:
-    """Return where the files of a folder will stand when they are complete."""
+    """Return the final location of the files of a folder."""
     return (
         folder.parent
         if (folder / RUN_FILE).is_file() and folder.name == INCOMPLETE_FOLDER
@@ -122,7 +121,7 @@ def place_of(folder: Path) -> Path:
 
 
 def require_complete(folder: Path) -> Run:
-    """Return the run in a result folder whose files are all its own.
+    """Return the run in a result folder after checking that all files are from this run.
 
     Raises `FileFormatError` if there is none, or a file is missing or changed.
     """
@@ -142,24 +141,24 @@ def require_complete(folder: Path) -> Run:
 
 
 def require_of_run(path: Path) -> None:
-    """Raise `FileFormatError` if a file in a result folder is not as its run wrote it."""
+    """Raise `FileFormatError` if a file in a result folder was changed after its run."""
     folder = path.parent
     run = Run.read(folder / MANIFEST)
     if run is None:
-        if path.name in _list_files(folder):  # some of its files are the old run's
+        if path.name in _list_files(folder):  # some files are still from the old run
             require_complete(folder)
     elif path.name in (run.files or {}) and path.is_file():
         _require_same(folder, path.name, (run.files or {})[path.name])
 
 
 def owner_of(path: Path) -> Run | None:
-    """Return the run that a file in a result folder is of, if any."""
+    """Return the run to which a file in a result folder belongs, if any."""
     run = Run.read(path.parent / MANIFEST)
     return run if run is not None and path.name in (run.files or {}) else None
 
 
 def is_replaced(path: Path, folder: Path) -> bool:
-    """Return whether a run into a folder replaces a file."""
+    """Return whether a run that writes into a folder replaces a file."""
     try:
         name = real_path(path).relative_to(real_path(folder)).as_posix()
     except ValueError:
@@ -195,7 +194,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
-    """Raise unless everything at the names is of an earlier run of the same subject."""
+    """Raise unless all files with these names are from an earlier run of the same subject."""
     stage, earlier = folder / INCOMPLETE_FOLDER, Run.read(folder / MANIFEST)
     foreign = [path for path in _children(stage) if not path.name.startswith(f".{RUN_FILE}.")]
     if foreign and not (stage / RUN_FILE).is_file():
@@ -207,7 +206,9 @@ def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
         )
     listed = {MANIFEST, *_list_files(folder)} if earlier else set(_list_files(folder))
     for name in (*names, MANIFEST):
-        path = folder / name  # what is in a folder of that name may stay, unless it is in the way
+        path = (
+            folder / name
+        )  # contents of a folder with this name may remain, unless they block a file
         in_the_way = path.is_file() or path.is_symlink() or (path.is_dir() and path.suffix != "")
         special = os.path.lexists(path) and not (path.is_file() or path.is_dir())
         if (in_the_way and name not in listed) or special:
@@ -275,14 +276,14 @@ def _move_in(folder: Path, run: Run) -> None:
 def _remove(folder: Path, names: Iterable[str]) -> None:
     for name in names:
         if not real_path((folder / name).parent).is_relative_to(real_path(folder)):
-            continue  # behind a link that leads out of the folder
+            continue  # reached through a link that leads out of the folder
         (folder / name).unlink(missing_ok=True)
-        with suppress(OSError):  # other files are in it
+        with suppress(OSError):  # the folder contains other files
             (folder / name).parent.rmdir()
 
 
 def _clear(stage: Path) -> None:
-    """Remove what a run left; last the file that identifies the run."""
+    """Remove the files of a run; the file that identifies the run is the last."""
     for path in sorted(_children(stage), key=lambda child: child.name == RUN_FILE):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

@@ -14,16 +14,16 @@ from typing import NoReturn
 SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 ENDING_SIGNALS = tuple(getattr(signal, name) for name in SIGNAL_NAMES if hasattr(signal, name))
-"""Ctrl-C, what ``kill``, ``timeout`` and schedulers send, and a terminal that is closed."""
+"""Signals of Ctrl-C, of ``kill``, ``timeout`` and schedulers, and of a closed terminal."""
 
 SAFE_PATH_VARIABLE = "PYTHONSAFEPATH"
-"""Variable that keeps the working folder off the path of modules of a new process."""
+"""Variable that keeps the working folder out of the module path of a new process."""
 
 PARENT_CHECK_INTERVAL = 0.2
 """Time between two checks of the parent [s]."""
 
 RESEND_DELAY = 1e-3
-"""Delay of a repeated signal that arrived where an exception would do harm [s]."""
+"""Delay of the repetition of a signal that arrived where an exception would do harm [s]."""
 
 UNPICKLE_FUNCTION = "_numba_unpickle"
 """A function of Numba that compiled code calls, and whose exceptions it drops."""
@@ -39,8 +39,9 @@ GRACE_TIME = 1.8
 def postpone_signals() -> Iterator[None]:
     """Postpone signals that end the program until the block has ended.
 
-    To block them in this thread would not do: another one takes them, and Python runs their
-    handlers in the main thread all the same. Only that one can be interrupted, and set handlers.
+    Blocking them in this thread is not sufficient: another thread receives them, and Python still
+    runs their handlers in the main thread. Only the main thread can be interrupted and set
+    handlers.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -60,7 +61,7 @@ def postpone_signals() -> Iterator[None]:
 
 
 def end_with_parent(parent: int) -> None:
-    """End this process when its parent has ended, however that ended.
+    """End this process when its parent has ended for any reason.
 
     A process whose parent is killed becomes the child of another one; pipes that it reads may be
     held open by its siblings.
@@ -75,7 +76,7 @@ def end_with_parent(parent: int) -> None:
 
 
 def end_at_signals() -> None:
-    """Make signals end the process at once, with a line that says so; ignored ones stay so."""
+    """Make signals end the process immediately with a message; ignored signals remain ignored."""
     if sys.stderr:
         end = _End(os.dup(sys.stderr.fileno()))
         for number in ENDING_SIGNALS:
@@ -88,7 +89,7 @@ def let_signals_raise() -> None:
     handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     ends = {number: end for number, end in handlers.items() if isinstance(end, _End)}
     if ends:
-        # Ends the process `GRACE_TIME` after a signal, whatever its main thread does;
+        # Ends the process `GRACE_TIME` after a signal, even if its main thread is busy;
         # Python writes the number of the signal, before it calls a handler.
         end = next(iter(ends.values()))
         reader, writer = os.pipe()
@@ -124,7 +125,7 @@ def interrupt_exit_code() -> int:
 
 
 class _End:
-    """A handler with a descriptor of its own: libraries are loaded with stderr captured."""
+    """Handler with its own file descriptor, because stderr is captured while libraries load."""
 
     def __init__(self, stderr: int) -> None:
         self.stderr = stderr
@@ -136,38 +137,38 @@ class _End:
         """Print a line and end the process."""
         try:
             os.write(self.stderr, f"robotid: interrupted {when}\n".encode())
-        finally:  # nobody reads where a terminal was closed
+        finally:  # nobody reads it if the terminal was closed
             os._exit(128 + number)
 
 
 class Interrupt:
-    """A handler that raises once; those who clean up are not interrupted again.
+    """Handler that raises once, so that cleanup is not interrupted again.
 
-    From within a compiled function it is called a moment later, when that has ended: to return its
-    first array Numba calls a function in Python, which is where a signal of the time before is
-    handled, and takes no notice of exceptions there: the caller would get a SystemError. From
-    within the compiler, too: between a call of LLVM and the note of who owns its result an
-    exception leaves memory that is freed twice.
+    During a compiled function it is repeated later, when the function has ended: to return its
+    first array Numba calls a Python function, in which a pending signal is handled, and ignores
+    exceptions there: the caller would get a SystemError. The same applies to the compiler: an
+    exception between a call of LLVM and the record of who owns its result causes memory to be freed
+    twice.
     """
 
     number: int | None = None
-    """The signal that has come."""
+    """Number of the received signal."""
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Take a signal."""
+        """Handle a signal."""
         if self.number is not None:
             return
         if _is_compiling(frame):
             _send_again(number)
         else:
             self.number = number
-            warnings.simplefilter("ignore")  # of libraries, about unfinished work
+            warnings.simplefilter("ignore")  # warnings of libraries about unfinished work
             raise KeyboardInterrupt
 
     def again_if_dropped(self, dropped: "sys.UnraisableHookArgs") -> None:
         """Handle again a signal whose exception Python dropped; an ``unraisablehook``.
 
-        Functions that are called as an object goes have no caller to raise it to.
+        Functions that are called when an object is deleted have no caller that could get it.
         """
         number = self.number
         if number is None or not issubclass(dropped.exc_type, KeyboardInterrupt):
@@ -188,9 +189,9 @@ def _is_compiling(frame: FrameType | None) -> bool:
 
 
 def _send_again(number: int) -> None:
-    """Send the main thread a signal a moment later.
+    """Send the main thread a signal after a short delay.
 
-    One that another thread raises would leave it in a call that sleeps or waits.
+    A signal raised by another thread would not interrupt it in a call that sleeps or waits.
     """
 
     def send() -> None:

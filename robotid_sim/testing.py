@@ -1,7 +1,7 @@
-"""Contract checks for user-defined parts, one per family, as scikit-learn's ``check_estimator``.
+"""Contract checks for user-defined parts, one per family, like scikit-learn's ``check_estimator``.
 
-Each takes an object, tries it on a small arm, and raises `AssertionError` with the rule that it
-breaks. The project's own contract tests call them too. Differences of an item are traits of its
+Each check uses an object on a small arm and raises `AssertionError` naming the violated rule. The
+project's own contract tests call them too. Permitted differences of an item are attributes of its
 class, such as `Sensor.random` or `ModelController.uses_feedforward`.
 """
 
@@ -50,10 +50,10 @@ GRADIENT_TOLERANCE = 1e-6
 """Largest error of a gradient against central differences, relative to its norm."""
 
 SPHERE_CENTER = np.array([-2.1, 0.7, 1.9, -0.4, 2.6])
-"""Minimum of the sphere on which optimizers are tried."""
+"""Minimum of the sphere function on which optimizers are checked."""
 
 LIMIT_TOLERANCE = 1e-6
-"""Largest relative excess of a limit by sampled motions."""
+"""Largest relative excess of sampled motions over a limit."""
 
 
 @cache
@@ -110,12 +110,12 @@ def _call_accepting(work: Callable[[], Worked]) -> Worked:
 
 
 def _state_of(item: object) -> Any:
-    """Return the state that an item must not change."""
+    """Return the state of an item, which calls must not change."""
     return asdict(item) if is_dataclass(item) and not isinstance(item, type) else vars(item).copy()
 
 
 def _deterministic(run: Callable[[np.random.Generator], bytes], *, random: bool) -> None:
-    """Require the same bits from the same seed, others from another if the item draws."""
+    """Require equal bits for equal seeds, and different bits for another seed if it is random."""
     # The global generator is used only to show that it is not touched.
     before = np.random.get_state()[1].copy()  # type: ignore[index] # noqa: NPY002
     first, again, other = (run(np.random.default_rng(seed)) for seed in (3, 3, 4))
@@ -129,7 +129,7 @@ def _deterministic(run: Callable[[np.random.Generator], bytes], *, random: bool)
 
 
 def check_sensor(sensor: Sensor) -> None:
-    """Check that a sensor changes channels of a log and nothing else, by its generator alone."""
+    """Check that a sensor changes only channels of a log and uses only its generator."""
     log = sample_log()
     before, options = _channels(log), deepcopy(_state_of(sensor))
     measured = sensor(log, np.random.default_rng(0))
@@ -147,7 +147,7 @@ def check_sensor(sensor: Sensor) -> None:
 
 
 def check_preprocessor(preprocessor: Preprocessor) -> None:
-    """Check that a preprocessor makes motion from the measurement alone, and can be tuned."""
+    """Check that a preprocessor uses only the measurement for the motion, and can be tuned."""
     log, robot = sample_log(), sample_robot()
     before = _channels(log)
     motion = _call_accepting(partial(motion_of_log, preprocessor, log, robot))
@@ -157,7 +157,7 @@ def check_preprocessor(preprocessor: Preprocessor) -> None:
     other = preprocessor(log, perturb(robot, np.random.default_rng(1)))
     for name in ("q", "dq", "ddq", "tau"):
         first, two = getattr(motion, name), getattr(other, name)
-        # A model that is identified on the way has another rounding.
+        # A model that is identified in between has another rounding.
         same = np.allclose(first, two, rtol=0.0, atol=1e-6 * np.abs(first).max())
         assert same, "depends on the inertia of the nominal model"
     tuned = preprocessor.tune(log, robot)
@@ -174,7 +174,7 @@ def check_preprocessor(preprocessor: Preprocessor) -> None:
 
 
 def check_estimator(estimator: Estimator) -> None:
-    """Check that an estimator fits, never changes anything, and returns failure as data."""
+    """Check that an estimator fits, changes none of its inputs, and returns failures as data."""
     problem = sample_problem()
     before = (problem.W.tobytes(), problem.y.tobytes(), repr(_state_of(estimator)))
     estimate = estimator.fit(problem, np.random.default_rng(0))
@@ -201,7 +201,7 @@ def check_estimator(estimator: Estimator) -> None:
 
 
 def check_optimizer(optimizer: Optimizer) -> None:
-    """Check that an optimizer stays in its box, keeps its budget, and finds the sphere's center."""
+    """Check that an optimizer respects box and budget, and minimizes the sphere function."""
     box = np.full(5, 5.0)
     points: list[Float2D] = []
     options = repr(_options(optimizer))
@@ -240,7 +240,7 @@ def _options(optimizer: Optimizer) -> dict[str, Any]:
 
 
 def check_criterion(criterion: Criterion) -> None:
-    """Check that a criterion's gradient is that of its value, and that more rank is better."""
+    """Check that a criterion's gradient matches its value, and that a higher rank is better."""
     robot, rng = sample_robot(), np.random.default_rng(0)
     basis = base_parameters(robot)
     path = random_feasible(robot, rng, FourierOptions(period=5.0, periods=1))
@@ -287,7 +287,7 @@ def check_family(family: ExcitationFamily) -> None:
 
 
 def check_controller(factory: ControllerFactory) -> None:
-    """Check a law built from model and specification: finite, repeatable, fed forward."""
+    """Check that a controller is finite and repeatable, and uses the feedforward if it says so."""
     robot = sample_robot()
     path = random_feasible(robot, np.random.default_rng(0), FourierOptions(period=5.0, periods=1))
     reference = path(np.linspace(0.0, 5.0, 500))
@@ -338,7 +338,7 @@ def check_task(task: Task) -> None:
 
 
 def check_condition(condition: Condition) -> None:
-    """Check that a condition makes a scenario by its generator alone."""
+    """Check that a condition makes a scenario and uses only its generator."""
     robot = sample_robot()
     size = ConditionScale(robot, np.full(robot.dof, 10.0), 3.0)
     t = np.linspace(0.0, 3.0, 100)
@@ -360,7 +360,7 @@ def check_condition(condition: Condition) -> None:
 
 
 def check_plant_drive(drive: PlantDrive) -> None:
-    """Check that a drive gives the joints of a robot with rotors springs, always the same."""
+    """Check that a drive gives joints with rotor inertia springs, always the same ones."""
     robot = sample_robot()
     joints = tuple(replace(joint, rotor_inertia=0.1) for joint in robot.joints)
     robot = replace(robot, joints=joints)
@@ -374,7 +374,7 @@ def check_plant_drive(drive: PlantDrive) -> None:
 
 
 def check_friction_law(law: FrictionLaw) -> None:
-    """Check that a law gives the joints of any robot coefficients and terms, always the same."""
+    """Check that a friction law gives joints coefficients and terms, always the same ones."""
     for name in ("twolink", "irb140"):
         robot = load_robot(name)
         rows = _call_accepting(partial(evaluate_coefficients, law, robot))

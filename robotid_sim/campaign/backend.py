@@ -1,4 +1,4 @@
-"""Run the work of a campaign in processes of this machine, which may die, or on a Dask cluster."""
+"""Run the work of a campaign in local processes, whose death is handled, or on a Dask cluster."""
 
 import asyncio
 import ctypes
@@ -28,7 +28,7 @@ MAX_ATTEMPTS = 3
 
 @contextmanager
 def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
-    """Send the work of the context to processes and give their number.
+    """Send the work of the context to processes and yield their number.
 
     `cluster` is ``local`` or the address of a Dask scheduler, by default processes of joblib.
     `workers` is the number of local processes, by default one per core. Raises `OptionError` if
@@ -46,7 +46,7 @@ def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
             "--cluster needs Dask's distributed: pip install 'robotid_sim[cluster]'"
         ) from error
     if cluster == LOCAL_CLUSTER:
-        # The campaign itself reports relevant events of processes.
+        # The campaign reports relevant events of processes itself.
         logging.getLogger("distributed").propagate = False
         options = {"threads_per_worker": 1, "dashboard_address": None, "preload": [__name__]}
         with LocalCluster(n_workers=count, silence_logs=logging.ERROR, **options) as local:
@@ -67,7 +67,7 @@ def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
 async def _end(workers: Iterable[Any]) -> None:
     """Kill Dask processes, because an orderly shutdown takes seconds, or longer during work."""
     closing = [worker.close(timeout=0.1) for worker in workers]
-    await asyncio.gather(*closing, return_exceptions=True)  # late on a busy machine
+    await asyncio.gather(*closing, return_exceptions=True)  # delayed on a busy machine
 
 
 def retry_each(
@@ -76,9 +76,9 @@ def retry_each(
     workers: int,
     store: Callable[[Item, Result | None], None],
 ) -> None:
-    """Pass the result of every item to `store`, None if its process died `MAX_ATTEMPTS` times.
+    """Pass the result of every item to `store`; None if its process died `MAX_ATTEMPTS` times.
 
-    After the death of a process, all items at work are tried again; the last attempt of each runs
+    After the death of a process, all running items are repeated; the last attempt of each runs
     alone. An exception of an item ends the work. `function` runs in other processes, see
     `each_task`; `store` is called in this one.
     """
@@ -100,7 +100,7 @@ def retry_each(
         except worker_errors() as error:
             _log.warning("a process died (%s); its work is repeated", error)
             remaining = [k for k in numbers if k in waiting]
-            for number in remaining[:workers]:  # those at work are among the first
+            for number in remaining[:workers]:  # the running items are among the first
                 attempts[number] += 1
                 if attempts[number] >= MAX_ATTEMPTS:
                     store(waiting.pop(number), None)
@@ -108,7 +108,7 @@ def retry_each(
 
 def worker_errors() -> tuple[type[Exception], ...]:
     """Return the errors raised by the death of a process."""
-    dask = sys.modules.get("distributed.scheduler")  # loaded if there is a cluster
+    dask = sys.modules.get("distributed.scheduler")  # loaded only if there is a cluster
     dask_errors = () if dask is None else (dask.KilledWorker,)
     return (TerminatedWorkerError, BrokenProcessPool, *dask_errors)
 
@@ -119,7 +119,7 @@ def dask_setup(_worker: Any) -> None:
 
 
 class TimeLimitError(BaseException):
-    """The context exceeded its time limit; not an `Exception`, so that no other code handles it."""
+    """The time limit was exceeded; not an `Exception`, so that no other code handles it."""
 
 
 @contextmanager

@@ -16,7 +16,7 @@ FACTOR_KEYS: Mapping[str, tuple[str, ...]] = {
     "family": ("design.family",),
     "engine": ("experiment.engine",),
 }
-"""Short names of factors, and the keys of a study that they set."""
+"""Keys of a study by the short names of factors that set them."""
 
 ROBOT_FACTOR = "robot"
 """The factor that selects the robot."""
@@ -34,7 +34,7 @@ class Level:
     """One level of a factor."""
 
     label: str | float
-    """Label in tables: its value, or a name."""
+    """Label in tables: the value of the level, or a name."""
     values: Mapping[str, Any]
     """Values by key of a study, with dots, or ``robot``."""
 
@@ -72,7 +72,7 @@ class Factor:
 
 
 shortened = reprlib.repr
-"""Text of a value for a message, however large the value is."""
+"""Shorten the text of a value for a message."""
 
 
 def factor_of(name: str, value: Any) -> Factor:

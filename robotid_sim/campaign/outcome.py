@@ -33,7 +33,7 @@ class CampaignResult:
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_plugins: bool = False) -> "CampaignResult":
-        """Read plan, trials and rows of the store of a folder, as of its last run.
+        """Read plan, trials and rows from the store of a folder, as in its last run.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ def plan_campaign(
     plan : CampaignPlan
         Plan of the campaign.
     out : Path
-        Its folder, which may have finished trials.
+        Folder of the campaign, which may contain finished trials.
     workers : int
         Number of processes.
     trust_plugins : bool
@@ -167,7 +167,7 @@ def plan_campaign(
     missing = [trial for trial in trials if trial.key not in finished]
     work = SharedWork.from_trials(missing)
     effort = Effort.from_trials(missing, plan, [row.seconds for row in rows if row.status == DONE])
-    # A factor on a sensor replaces the default ones.
+    # A factor on a sensor replaces the default sensors.
     sets = {", ".join(trial.study.list_sensors()) or "none" for trial in trials}
     content = {
         "title": plan.title,

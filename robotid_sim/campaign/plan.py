@@ -41,12 +41,12 @@ class AnswerConfig(ConfigSection):
     metric: str
     """Metric of the answer."""
     factor: str
-    """Factor of which a level is the answer."""
+    """Factor whose level is the answer."""
     at_most: float | None = None
     """The answer is the first level of the factor whose upper quartile is at most this, over all
     other factors; without it, the level with the smallest median."""
     by: str | None = None
-    """Factor with an answer per level."""
+    """Factor with one answer for each level."""
     sentence: str
     """Text with the fields ``{level}``, ``{value}``, ``{limit}`` and ``{by}``."""
 
@@ -73,14 +73,14 @@ class CampaignPlan(ConfigSection):
     question: str = ""
     """Question of the campaign, for its page."""
     robot: str | None = None
-    """Catalog name or URDF; or a factor."""
+    """Catalog name or URDF; it may also be a factor."""
     study: dict[str, Any] = Field(default_factory=dict)
     """Keys of a study.toml for all trials."""
     factors: dict[str, Any] = Field(default_factory=dict)
     """Levels by key of a study, as ``"design.period"``, or by any name; see
     docs/how-to/campaigns.md."""
     design: Design = "grid"
-    """Combination of levels: all with all (``grid``), the first of all, the second of all, ...
+    """Combination of levels: all combinations (``grid``), first levels, second levels, ...
     (``list``), or `samples` space-filling points."""
     samples: int = Field(default=64, ge=1, le=1_000_000)
     """Number of points of a space-filling design."""
@@ -92,7 +92,7 @@ class CampaignPlan(ConfigSection):
     arrays: tuple[Literal["beta", "std", "true"], ...] = ()
     """Vectors of every trial to store in arrays.h5."""
     time_limit: float | None = Field(default=None, gt=0.0)
-    """Time limit of the trials of one log [s]; after it they are recorded as late."""
+    """Time limit of the trials of one log [s]; slower trials are recorded as late."""
     answers: tuple[AnswerConfig, ...] = ()
     """Answers of the page."""
 
@@ -235,7 +235,7 @@ def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:
         first = error.errors()[0]
         if first["type"] == "extra_forbidden":
             raise OptionError(f"{where}: unknown key '{key}'; known: {keys}") from error
-        if first["type"] == "value_error":  # the text names its keys
+        if first["type"] == "value_error":  # the message names its keys
             raise OptionError(f"{where}: {first['ctx']['error']}") from error
         raise OptionError(f"{where}: '{key}': {reason}") from error
     except (OptionError, UnknownNameError) as error:

@@ -27,7 +27,7 @@ from robotid_sim.result_folder import lock_folder
 DEAD_PROCESS_MESSAGE = f"its process died {MAX_ATTEMPTS} times"
 
 MAX_DESIGNS_IN_MEMORY = 64
-"""Largest number of designs with motions in memory, each of some megabytes."""
+"""Largest number of designs with motions in memory, each of a few megabytes."""
 
 DIGEST_NOTE = "robot files"
 """Name of the note in the store with the digests of the robot files of the trials."""
@@ -68,7 +68,7 @@ def run_campaign(
     folder : Path
         Folder of the store; created if missing.
     workers : int
-        Processes; a ``joblib.parallel_config`` around the call sends the work elsewhere.
+        Processes; a ``joblib.parallel_config`` around the call selects another backend.
     again : sequence of str
         Statuses of trials to repeat, such as ``failed``.
     trust_plugins : bool

@@ -43,13 +43,13 @@ class Spread:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """Test of two levels of a factor in trials that are otherwise the same."""
+    """Test of two levels of a factor in trials that are otherwise equal."""
 
     first: Label
     second: Label
     pairs: int
     difference: float
-    """Median of second minus first; of their ratio minus 1 if all values are positive."""
+    """Median of second minus first value, or of their ratio minus 1 if all values are positive."""
     p: float
     """p-value of Wilcoxon's signed-rank test, with Holm's correction for all pairs."""
 
@@ -96,7 +96,7 @@ def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
 
 
 def test_pairs(rows: Sequence[TrialRow], factor: str, metric: str) -> list[PairedTest]:
-    """Test all pairs of levels of a factor in trials that are otherwise the same.
+    """Test all pairs of levels of a factor in trials that are otherwise equal.
 
     Trials with the same other levels and seed form a pair. Pairs of levels with fewer than five
     such pairs are omitted.
@@ -145,7 +145,7 @@ def effects(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> di
     """Compute the share of the rank variance of a metric that every factor explains.
 
     For named levels it is the variance between levels (eta squared), for many numbers the square of
-    Spearman's correlation. The remaining share is that of seeds and interactions of factors.
+    Spearman's correlation. The remaining share is due to seeds and interactions of factors.
     """
     done = [row for row in rows if row.status == DONE and row.metrics.get(metric) is not None]
     if len(done) < 2:

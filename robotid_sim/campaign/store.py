@@ -33,9 +33,9 @@ MAX_STEPS, BYTES_OF_STEPS = 1_000_000, 10_000
 
 
 class RowStore:
-    """The table ``trial`` of an SQLite file with notes; a context manager.
+    """Table ``trial`` of an SQLite file with notes; a context manager.
 
-    `columns` has the type of every column by name, the first is the key; `schema` is their version.
+    `columns` maps the names of columns to their types, the key first; `schema` is their version.
     With `write` missing parts are created; otherwise the file must exist and is only read. Raises
     `FileFormatError` if the file cannot be opened, or has another schema.
     """
@@ -71,7 +71,7 @@ class RowStore:
     def _require_tables(self, columns: str, schema: int, *, write: bool) -> None:
         """Raise unless the file has exactly the tables of a store.
 
-        Views, triggers or computed columns of another program may run without end.
+        Views, triggers or computed columns of other programs may never end.
         """
         tables = {"about": "name TEXT PRIMARY KEY, value TEXT", TABLE: columns}
         texts = {f"CREATE TABLE {name} ({content})" for name, content in tables.items()}
@@ -98,7 +98,7 @@ class RowStore:
             )
 
     def read_about(self, name: str) -> str | None:
-        """Read the note of a name; None without one."""
+        """Read the note with a name; None if there is none."""
         with name_file_in_errors(self.file):
             row = self._read("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
@@ -118,7 +118,7 @@ class RowStore:
                 self._rows.executemany(text, rows)
                 self._rows.execute("COMMIT")
             except BaseException:
-                if self._rows.in_transaction:  # SQLite itself ends it on a full disk
+                if self._rows.in_transaction:  # SQLite itself ends the transaction on a full disk
                     self._rows.execute("ROLLBACK")
                 raise
 
@@ -147,7 +147,7 @@ class RowStore:
 
 @contextmanager
 def name_file_in_errors(file: Path) -> Iterator[None]:
-    """Convert errors of SQLite and HDF5 to one with the file and the remedy."""
+    """Convert errors of SQLite and HDF5 to an error that names file and remedy."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -201,14 +201,14 @@ class TrialRow:
     """``done``, ``failed``, ``late`` or ``lost``."""
     error: str = ""
     seconds: float = 0.0
-    """Its share of the time of its group [s]."""
+    """Share of the trial in the time of its group [s]."""
     metrics: Mapping[str, float | None] = field(default_factory=dict)
     arrays: Mapping[str, Float1D] = field(default_factory=dict)
-    """Stored in a separate file; empty in a row that was read."""
+    """Arrays, stored in a separate file; empty in a row that was read."""
 
 
 class Store(RowStore):
-    """The rows of a campaign in a folder; a context manager.
+    """Rows of a campaign in a folder; a context manager.
 
     With `write` missing parts are created; otherwise the store must exist and is only read.
     Raises `FileFormatError` if the store is missing, cannot be opened, or has another schema.
@@ -245,12 +245,12 @@ class Store(RowStore):
         )
 
     def list_finished_trials(self, *, again: Sequence[str] = ()) -> set[str]:
-        """Return the keys of the finished trials, except those with the statuses `again`."""
+        """List the keys of finished trials, except trials with a status in `again`."""
         marks = ", ".join("?" for _ in again)
         return {key for (key,) in self.select("key", f"WHERE status NOT IN ({marks})", again)}
 
     def rows(self, keys: set[str] | None = None) -> Iterator[TrialRow]:
-        """Yield the rows, of all or some keys, in the order of their keys.
+        """Yield the rows of all or some keys, in the order of the keys.
 
         Raises `FileFormatError` if a value has the wrong type.
         """
@@ -259,9 +259,9 @@ class Store(RowStore):
                 yield self._row(*row)
 
     def rows_of(self, trials: Sequence[StudyTrial]) -> list[TrialRow]:
-        """Return the rows of finished trials in their order, with the factors of the trial.
+        """Return the rows of finished trials, in the order of the trials, with their factors.
 
-        A row of an earlier version of the plan has names of that version.
+        Rows of an earlier version of the plan have names of that version.
         """
         rows = {row.key: row for row in self.rows({trial.key for trial in trials})}
         return [replace(rows[t.key], factors=t.factors) for t in trials if t.key in rows]

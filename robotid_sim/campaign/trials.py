@@ -50,7 +50,7 @@ _COLUMNS = {
 def code_fingerprint(module: str) -> str:
     """Hash the code that affects the results of the functions of a module.
 
-    That is its source, sources and data of this package except reports and viewers, and the
+    This includes its source, sources and data of this package except reports and viewers, and the
     versions of Python and packages.
     """
     digest = hashlib.sha256(repr((sys.version, sorted(versions().items()))).encode())
@@ -73,13 +73,13 @@ class Trial:
     """A piece of work: a function by its dotted name, and its arguments."""
 
     name: str
-    """Unique in its run; used in messages."""
+    """Name, unique in its run; used in messages."""
     function: str
-    """Such as ``robotid_sim.papers.rs010n.engine:search``; returns JSON values."""
+    """Dotted name, such as ``robotid_sim.papers.rs010n.engine:search``; returns JSON values."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments as JSON values."""
     engine: str | None = None
-    """Engine of its plants; None for the first that is installed."""
+    """Engine of the plants; None for the first that is installed."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", self.name):
@@ -135,7 +135,7 @@ def run_trials(
     workers: int = 1,
     progress: Callable[[float], None] = no_progress,
 ) -> list[dict[str, Any]]:
-    """Return the results of all trials in order; stored results of the folder are reused.
+    """Run all trials and return the results in order; stored results of the folder are reused.
 
     Every result is stored when its trial ends, so that a killed run loses only the current work. A
     stored result is valid for the same function, parameters and code; results for other settings
@@ -181,7 +181,7 @@ def no_partial_result() -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     before = {number: handler for number, handler in handlers.items() if callable(handler)}
     if threading.current_thread() is not threading.main_thread() or not before:
-        yield  # the main thread, or process, handles the signal
+        yield  # the main thread or process handles the signal
         return
     received = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Velocity from encoders by an observer that predicts with a model and corrects with positions."""
+"""Velocity from encoders: an observer that predicts by a model and corrects by positions."""
 
 from dataclasses import dataclass, field
 
@@ -17,21 +17,21 @@ from robotid_sim.model.robot import Robot
 @document_attributes
 @dataclass(slots=True, eq=False)
 class VelocityObserver:
-    r"""Extended-state observer: position, velocity and the acceleration that the model misses.
+    r"""Extended-state observer of position, velocity and the acceleration missing in the model.
 
-    At every sample the model predicts the state under the torque held since the last one, and the
-    innovation :math:`r = y - \hat q` of the encoder corrects it,
+    At every sample the model predicts the state under the torque held since the last sample, and
+    the innovation :math:`r = y - \hat q` of the encoder corrects it,
 
     .. math:: \hat q \leftarrow \hat q + l_1 r, \quad
         \hat{\dot q} \leftarrow \hat{\dot q} + l_2 r, \quad
         \hat d \leftarrow \hat d + l_3 r,
 
     where d is an acceleration from model error and disturbance, constant between samples [1]_. The
-    gains of the critically damped filter put all three poles at :math:`z = e^{-\omega / f}`:
+    gains of the critically damped filter place all three poles at :math:`z = e^{-\omega / f}`:
     :math:`l_1 = 1 - z^3`, :math:`l_2 = 1.5 f (1 - z^2)(1 - z)`, :math:`l_3 = f^2 (1 - z)^3` [2]_.
-    White position noise of standard deviation sigma leaves a velocity noise of about
-    :math:`\sigma \omega^{3/2} f^{-1/2}` instead of the :math:`\sqrt 2 \sigma f` of differences.
-    A lost sample is predicted across without correction.
+    White position noise of standard deviation sigma causes a velocity noise of about :math:`\sigma
+    \omega^{3/2} f^{-1/2}` instead of the :math:`\sqrt 2 \sigma f` of differences. For a lost sample
+    there is a prediction without correction.
 
     References
     ----------
@@ -90,7 +90,7 @@ class VelocityObserver:
         return self._q, self._dq
 
     def predict(self, tau: Float1D) -> None:
-        """Go one sample ahead under the drive torque `tau` [N m] held until then.
+        """Predict the next sample under the drive torque `tau` [N m] held until then.
 
         Raises `RankDeficientError` if the model's mass matrix is not positive definite.
         """

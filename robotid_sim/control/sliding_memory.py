@@ -22,7 +22,7 @@ from robotid_sim.model.robot import Robot
 @document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntegralSlidingMode(SlidingLaw):
-    r"""Integral sliding-mode control: a nominal law, and switching that keeps the robot on it.
+    r"""Integral sliding-mode control: a nominal law, and switching that keeps the error on it.
 
     The nominal law is that of `ComputedTorque`, :math:`\ddot e + 2 \lambda \dot e + \lambda^2 e =
     0`. The deviation from it is
@@ -32,11 +32,11 @@ class IntegralSlidingMode(SlidingLaw):
         \tau = \hat\tau(\dot q + s,\ \ddot q_d + 2 \lambda \dot e + \lambda^2 e)
         + K\, \mathrm{sat}(s / \Phi)
 
-    with the compensation :math:`\hat\tau` of `Compensation`. As s starts at zero there is no
-    reaching phase, in which the disturbance would act unopposed [1]_. Stable as `SlidingMode` is:
-    K outweighs disturbance and model error. A steady disturbance leaves a steady s within the
-    layer, and therefore no error. `from_gains` takes K and the steepest layer, ``Phi = K / (I
-    steepest)``. While a drive is at its limit, z of its joint stands still: see `unwound`.
+    with the compensation :math:`\hat\tau` of `Compensation`. As s starts at zero, there is no
+    reaching phase without rejection of disturbances [1]_. It is stable under the condition of
+    `SlidingMode`: K exceeds disturbance and model error. A constant disturbance causes a constant s
+    within the layer, and therefore no error. `from_gains` uses K and the thinnest layer, ``Phi = K
+    / (I steepest)``. While a drive is saturated, z of its joint is constant: see `limit_windup`.
 
     References
     ----------
@@ -55,7 +55,7 @@ class IntegralSlidingMode(SlidingLaw):
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
-        """Return the law with the switching gain K and the steepest layer."""
+        """Return the law with the switching gain K and the thinnest layer."""
         require_size(gains, model)
         return cls(
             model=model,
@@ -88,7 +88,7 @@ class IntegralSlidingMode(SlidingLaw):
 @document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SuperTwisting(SlidingLaw):
-    r"""Super-twisting control: the sign is integrated, the torque continuous.
+    r"""Super-twisting control: the sign is integrated, so the torque is continuous.
 
     .. math:: \tau = \hat\tau(v, a) + I \left( k_1 |s|^{1/2}\, \mathrm{sgn}\, s + w \right),
         \qquad \dot w = k_2\, \mathrm{sgn}\, s
@@ -97,17 +97,17 @@ class SuperTwisting(SlidingLaw):
     finite time [1]_ under any disturbance with :math:`|\dot d| / I \le L` if :math:`k_2 > L` and
     :math:`k_1 > \sqrt{k_2 + L}` [2]_; a Lyapunov function is in [3]_.
 
-    A sampled loop chatters around zero. Below the layer the law is therefore linear,
-    :math:`k_1 \Phi^{-1/2} s + w` with :math:`\dot w = k_2 s / \Phi`: a disturbance of rate L leaves
-    s at :math:`L / k_2` of the layer. As a proportional-integral loop through a positive diagonal I
-    it is passive, hence stable on coupled joints too, to which the analysis of one joint does not
-    extend outside of the layer. Its damping ratio :math:`k_1 / (2 \sqrt{k_2})` does not depend on
+    A sampled loop chatters around zero. Below the layer the law is therefore linear, :math:`k_1
+    \Phi^{-1/2} s + w` with :math:`\dot w = k_2 s / \Phi`: a disturbance of rate L leaves s at
+    :math:`L / k_2` of the layer. As a proportional-integral loop through a positive diagonal I it
+    is passive, hence also stable on coupled joints, for which the analysis of one joint is not
+    valid outside of the layer. Its damping ratio :math:`k_1 / (2 \sqrt{k_2})` does not depend on
     the layer.
 
-    `from_gains` sets L to the switching gain K built up over ``2 / steepest``,
-    :math:`k_1 = 1.5 \sqrt L` and :math:`k_2 = 1.1 L` [2]_, a damping of 0.7, and the layer so that
-    s decays at three quarters of the steepest rate. A joint's integral never exceeds K, and stands
-    still while its drive is at the limit: see `limit_windup`.
+    `from_gains` sets L to the switching gain K built up over ``2 / steepest``, :math:`k_1 = 1.5
+    \sqrt L` and :math:`k_2 = 1.1 L` [2]_, a damping of 0.7, and the layer so that s decays at three
+    quarters of the steepest rate. A joint's integral never exceeds K, and is constant while its
+    drive is saturated: see `limit_windup`.
 
     References
     ----------
@@ -122,7 +122,7 @@ class SuperTwisting(SlidingLaw):
     inertia: Float1D
     """Inertia I of the joints [kg m^2 or kg], shape (n,)."""
     k1: Float1D
-    """Gain of the root [(rad/s)^(1/2)/s], shape (n,)."""
+    """Gain of the square root [(rad/s)^(1/2)/s], shape (n,)."""
     k2: Float1D
     """Gain of the integral [rad/s^3], shape (n,)."""
     layer: Float1D
@@ -134,7 +134,7 @@ class SuperTwisting(SlidingLaw):
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
-        """Return the law for disturbances that grow to K within ``2 / steepest``."""
+        """Return the law for disturbances that increase to K within ``2 / steepest``."""
         require_size(gains, model)
         largest = gains.gain / gains.inertia
         L = 0.5 * gains.default_decay_rate * largest
@@ -151,7 +151,7 @@ class SuperTwisting(SlidingLaw):
         )
 
     def reset(self) -> None:
-        """Forget the integral."""
+        """Reset the integral."""
         self._modeled.reset()
         self._state[:] = 0.0
 
@@ -168,7 +168,7 @@ class SuperTwisting(SlidingLaw):
 
 
 GAIN_RESERVE = 2.0
-"""Ratio of the gain to the torque required by s above which the gain decreases."""
+"""Gain over the torque required by s, above which the gain decreases."""
 
 
 @document_attributes
@@ -180,16 +180,15 @@ class AdaptiveSlidingMode(SlidingLaw):
         \dot K = \gamma |s|\, \mathrm{sgn}(|s| - \Phi / 2), \qquad
         \underline K \le K \le \overline K
 
-    with the compensation :math:`\hat\tau` of `Compensation`. As in [1]_ the layer goes with the
-    gain, :math:`\Phi = K / c`, so that the sampled loop is never steeper than the stiffness c. The
-    gain turns at half the layer, where [1]_ has its edge: the torque then is half of K, and a
-    disturbance that still grows finds a reserve.
+    with the compensation :math:`\hat\tau` of `Compensation`. As in [1]_, the layer is proportional
+    to the gain, :math:`\Phi = K / c`, so that the sampled loop is never steeper than the stiffness
+    c. The gain changes direction at half of the layer, not at its edge as in [1]_: the torque then
+    is half of K, and a reserve remains for an increasing disturbance.
 
-    For any :math:`\gamma > 0` the gain reaches what disturbance and model error need in finite
-    time, and s the layer [1]_, if the upper limit outweighs them. `from_gains` takes c = I
-    steepest, :math:`\gamma = \lambda c`, and limits of a quarter of the switching gain K of the
-    specification and of twice that. While a drive is at its limit the gain does not grow: see
-    `limit_windup`.
+    For any :math:`\gamma > 0` the gain exceeds disturbance and model error and s reaches the layer
+    in finite time [1]_, if the upper limit exceeds them. `from_gains` sets c = I steepest,
+    :math:`\gamma = \lambda c`, and limits of a quarter of and twice the switching gain K of the
+    specification. While a drive is saturated, the gain does not increase: see `limit_windup`.
 
     References
     ----------
@@ -202,7 +201,7 @@ class AdaptiveSlidingMode(SlidingLaw):
     growth: Float1D
     """Rate of the gain, gamma [N m/rad or N/m], shape (n,)."""
     smallest: Float1D
-    """Lower limit of the gain, and its start [N m or N], shape (n,)."""
+    """Lower limit and initial value of the gain [N m or N], shape (n,)."""
     largest: Float1D
     """Upper limit of the gain [N m or N], shape (n,)."""
     rate: float
@@ -217,7 +216,7 @@ class AdaptiveSlidingMode(SlidingLaw):
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
-        """Return the law with limits of a quarter of the switching gain, and of twice that."""
+        """Return the law with limits of a quarter of and twice the switching gain."""
         require_size(gains, model)
         stiffness = gains.inertia * gains.default_decay_rate
         return cls(
@@ -232,11 +231,11 @@ class AdaptiveSlidingMode(SlidingLaw):
 
     @property
     def gain(self) -> Float1D:
-        """The switching gain as it is now [N m or N], shape (n,)."""
+        """Current switching gain [N m or N], shape (n,)."""
         return self._state.copy()
 
     def reset(self) -> None:
-        """Let the gain start over."""
+        """Reset the gain to its lower limit."""
         self._modeled.reset()
         self._state[:] = self.smallest
 

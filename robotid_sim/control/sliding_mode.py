@@ -25,16 +25,16 @@ class Compensation:
 
     .. math:: \hat\tau = \hat M a + \hat C v + \hat g + \hat f(v)
 
-    With :math:`v = \dot q + s`, :math:`a = \dot v`, the torque :math:`\tau = \hat\tau + u` and the
-    right model, the remaining error is [1]_, sec. 9.2
+    With :math:`v = \dot q + s`, :math:`a = \dot v`, the torque :math:`\tau = \hat\tau + u` and an
+    exact model, the remaining error is [1]_, sec. 9.2
 
     .. math:: M \dot s + C s + f(\dot q + s) - f(\dot q) = -u - d ,
 
-    and :math:`V = s^T M s / 2` falls as long as every :math:`u_j` has the sign of :math:`s_j` and
-    outweighs the disturbance :math:`d_j`: no joint has to know of the others. Friction is
-    compensated at v: friction that grows with velocity then only helps V to fall, and holds at
-    standstill too, where compensation at the measured velocity chatters and at the reference
-    velocity leaves the joint stuck.
+    and :math:`V = s^T M s / 2` decreases as long as every :math:`u_j` has the sign of :math:`s_j`
+    and exceeds the disturbance :math:`d_j`: the joints are decoupled. Friction is compensated at v:
+    friction that increases with velocity then only accelerates the decrease of V. This also works
+    at standstill, where compensation at the measured velocity chatters and compensation at the
+    reference velocity leaves the joint stuck.
 
     References
     ----------
@@ -50,7 +50,7 @@ class Compensation:
         object.__setattr__(self, "_terms", RunningTerms(self.model, self.model.terms))
 
     def reset(self) -> None:
-        """Reset the friction that has built up."""
+        """Reset the state of friction."""
         self._terms.reset()
 
     def __call__(self, q: Float1D, dq: Float1D, v: Float1D, a: Float1D) -> Float1D:
@@ -65,14 +65,14 @@ class Compensation:
 @document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SlidingLaw(ModelController):
-    """A law of the sliding variable: `Compensation` and a torque that drives s to zero."""
+    """Control law for the sliding variable: `Compensation` and a torque that drives s to zero."""
 
     model: Robot
     bandwidth: float
     """Decay rate of the error on the surface, lambda [rad/s]."""
     _modeled: Compensation = field(init=False, repr=False)
     _state: Float1D = field(init=False, repr=False)
-    """Internal state of a law with memory, shape (n,); set by its `reset`."""
+    """Internal state of a control law with memory, shape (n,); set by its `reset`."""
 
     def __post_init__(self) -> None:
         check_gains(self)
@@ -107,13 +107,11 @@ def clip(value: Float1D, bound: Float1D) -> Float1D:
 
 
 def limit_windup(step: Float1D, command: Float1D, effort: Float1D) -> Float1D:
-    """Return the step of an integral, without the joints that it would drive further into a limit.
+    """Return the step of an integral, zero for joints that it would drive further into saturation.
 
-    Conditional integration [1]_: while a command is beyond what the drive can give, its
-    integral may only come back.
-
-    The step is what a sample adds to the integral, the command the torque that it raises, the
-    effort the torque limit [N m or N], all of shape (n,).
+    Conditional integration [1]_: while a command exceeds the torque limit, its integral may only
+    decrease in magnitude. The step is the increment of the integral per sample, the command the
+    commanded torque, the effort the torque limit [N m or N], all of shape (n,).
 
     References
     ----------
@@ -135,9 +133,9 @@ class SlidingMode(ModelController):
         \tau = \hat M (\ddot q_d + \lambda \dot e) + \hat C (\dot q_d + \lambda e) + \hat g
         + \hat f(\dot q_d + \lambda e) + K\, \mathrm{sat}(s / \Phi)
 
-    With C of the Christoffel symbols, :math:`V = s^T M s / 2` falls outside the layer as long as K
-    outweighs disturbance and model error on every joint [1]_, sec. 9.2: see `Compensation`. The
-    gains are made for this law: see `LoopGains.from_specification`.
+    With C of the Christoffel symbols, :math:`V = s^T M s / 2` decreases outside the layer as long
+    as K exceeds disturbance and model error on every joint [1]_, sec. 9.2: see `Compensation`. The
+    gains are designed for this law: see `LoopGains.from_specification`.
 
     References
     ----------
@@ -178,14 +176,13 @@ class ExponentialReaching(SlidingLaw):
         + k s \right), \qquad \text{one joint: } \dot s = -\varepsilon\, \mathrm{sgn}\, s - k s
 
     with the compensation :math:`\hat\tau` of `Compensation` and the smoothed sign of `SlidingMode`.
-    From afar s falls exponentially, and reaches zero after :math:`\ln(1 + k |s_0| / \varepsilon) /
-    k` [1]_. Instead of through the mass matrix, as there, the law acts through a constant diagonal
-    inertia I: then no joint has to outweigh the disturbances of the others.
-
-    Stable if :math:`I_j \varepsilon_j` outweighs disturbance and model error of joint j, for any
-    k > 0: the proportional term only helps :math:`V = s^T M s / 2` to fall. `from_gains` takes
-    :math:`I \varepsilon = K`, and shares the decay rate that the control rate admits between both
-    terms, :math:`k = \varepsilon / \Phi`; the error bound of the gains then holds with room.
+    Far from zero s decays exponentially; it reaches zero after :math:`\ln(1 + k |s_0| /
+    \varepsilon) / k` [1]_. Instead of the mass matrix of [1]_, the law uses a constant diagonal
+    inertia I: then no joint must overcome disturbances of the others. It is stable if :math:`I_j
+    \varepsilon_j` exceeds disturbance and model error of joint j, for any k > 0: the proportional
+    term only helps :math:`V = s^T M s / 2` to decrease. `from_gains` sets :math:`I \varepsilon =
+    K`, and divides the decay rate that the control rate permits between both terms, :math:`k =
+    \varepsilon / \Phi`; the error bound of the gains then holds with a margin.
 
     References
     ----------
@@ -198,13 +195,13 @@ class ExponentialReaching(SlidingLaw):
     reaching: Float1D
     """Constant part of the reaching rate, epsilon [rad/s^2], shape (n,)."""
     decay: float
-    """Proportional part of it, k [1/s]."""
+    """Proportional part of the reaching rate, k [1/s]."""
     layer: Float1D
-    """Boundary layer Phi, in which the constant part fades out [rad/s], shape (n,)."""
+    """Boundary layer Phi, in which the constant part decreases to zero [rad/s], shape (n,)."""
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
-        """Return the law with ``I epsilon = K``, half the steepest decay for either term."""
+        """Return the law with ``I epsilon = K``, half of the fastest decay for each term."""
         require_size(gains, model)
         decay = 0.5 * gains.default_decay_rate
         reaching = gains.gain / gains.inertia
@@ -233,16 +230,16 @@ class PowerReaching(SlidingLaw):
     .. math:: \tau = \hat\tau(v, a) + I k\, |s|^\alpha\, \mathrm{sgn}\, s, \qquad
         \text{one joint: } \dot s = -k |s|^\alpha\, \mathrm{sgn}\, s, \qquad 0 < \alpha < 1
 
-    with the compensation :math:`\hat\tau` of `Compensation`. Fast from afar and gentle near zero,
-    which s reaches after :math:`|s_0|^{1-\alpha} / ((1 - \alpha) k)` [1]_. The slope of the power
-    is infinite at zero, which a sampled loop cannot hold: below `layer` the law is linear,
-    :math:`k \Phi^{\alpha - 1} s`. As in `ExponentialReaching` it acts through a constant diagonal
-    inertia I.
+    with the compensation :math:`\hat\tau` of `Compensation`. Reaching is fast far from zero and
+    slow near it; s reaches zero after :math:`|s_0|^{1-\alpha} / ((1 - \alpha) k)` [1]_. The slope
+    of the power is infinite at zero, which is unstable in a sampled loop: below `layer` the law is
+    linear, :math:`k \Phi^{\alpha - 1} s`. As in `ExponentialReaching` it acts through a constant
+    diagonal inertia I.
 
     There is no switching torque: a disturbance D of a joint leaves :math:`|s| \le (D / (I
-    k))^{1/\alpha}`. `from_gains` makes k such that the torque is the switching gain K where
-    `SlidingMode` has its layer, so that disturbance and model error end within it, and the linear
-    part as steep as the control rate admits.
+    k))^{1/\alpha}`. `from_gains` chooses k such that the torque equals the switching gain K at the
+    layer of `SlidingMode`, so that disturbance and model error keep s within it, and the linear
+    part as steep as the control rate permits.
 
     References
     ----------
@@ -266,9 +263,9 @@ class PowerReaching(SlidingLaw):
 
     @classmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
-        """Return the law with ``I k layer^alpha = K``, linear where it would be steeper."""
+        """Return the law with ``I k layer^alpha = K``, linear where a power is too steep."""
         require_size(gains, model)
-        # k |s|^(alpha - 1) is the bandwidth at the layer of the gains, and steepest here.
+        # k |s|^(alpha - 1) is the bandwidth at the layer of the gains, and largest here.
         thinner = (gains.bandwidth / gains.default_decay_rate) ** (1.0 / (1.0 - EXPONENT))
         return cls(
             model=model,

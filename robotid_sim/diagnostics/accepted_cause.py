@@ -17,16 +17,16 @@ class AcceptedCause:
 
     candidate: ColumnCandidate | CorrectionCandidate
     value: Float1D
-    """Fitted parameters; empty for a correction that has none."""
+    """Fitted parameters; empty for a correction without parameters."""
     gains: Float1D
     residual: tuple[Float1D, Float1D]
     """Noise of the rows per joint over RMS torque, without and with the cause, both shape (n,)."""
     alternatives: tuple[str, ...] = ()
     """Kinds of causes that explain the log equally well."""
     uses_nominal: bool = False
-    """Whether the gain is of a likelihood with a wide prior about the nominal model."""
+    """Whether the gain is from a likelihood with a wide prior about the nominal model."""
     is_significant: bool = True
-    """Whether it is reported; the search keeps others, for their torque would be mistaken."""
+    """Whether it is reported; the search keeps others, because their torque would be mistaken."""
 
     @property
     def kind(self) -> str:

@@ -42,7 +42,7 @@ class Cause:
     kind: str
     """Name of the cause, lower-case kebab-case."""
     joints: tuple[str, ...]
-    """Joints that it concerns; empty for all."""
+    """Joints concerned; empty for all."""
     finding: str
     evidence: str
     remedy: str
@@ -109,9 +109,9 @@ class ColumnCandidate(Hypothesis):
     """A candidate cause that adds columns to the linear problem."""
 
     wording: Callable[[Float1D], Wording]
-    """Makes texts from the fitted parameters, shape (k,)."""
+    """Function that makes texts from the fitted parameters, shape (k,)."""
     min_sizes: tuple[float, ...] = ()
-    """Significant if at least one parameter reaches its entry; no bounds if empty."""
+    """Minimum sizes, one of which must be reached for significance; none if empty."""
     lower: float = -np.inf
     upper: float = np.inf
     """Bounds of the first parameter."""

@@ -57,7 +57,7 @@ def torque_signs(signs: Float1D) -> CorrectionCandidate:
 
 
 def scale_causes(evidence: Evidence) -> list[CorrectionCandidate]:
-    """List torque scales of joints whose torque differs much from that of the nominal model."""
+    """List torque scales of joints whose torque differs much from the nominal model."""
     ratios = nominal_ratio(evidence)
     is_outlier = np.abs(np.log(ratios)) > np.log(MIN_SCALE_ERROR)
     candidates = []

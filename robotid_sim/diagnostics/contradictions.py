@@ -28,7 +28,7 @@ from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
 FULL_TURN = 2.0 * np.pi
-"""Minimum range of a joint that may turn without limit [rad]."""
+"""Minimum range of a joint that can turn without limit [rad]."""
 
 MAX_SIZE_RATIO = 100.0
 """Ratio of position to limit above which no angle unit explains it (degrees are a factor of 57.3);
@@ -42,7 +42,7 @@ class Contradictions(NamedTuple):
     """Contradictions of a log: name, number and remedy each, without full stops."""
 
     errors: tuple[str, ...]
-    """Data faults that no robot like the nominal one can have recorded."""
+    """Data faults: no robot similar to the nominal one can have recorded the log."""
     couplings: tuple[str, ...]
     """Joints with coupled motors; the coupling may be in the map of the log or in the robot."""
 
@@ -53,7 +53,7 @@ def contradictions(log: Log, nominal: Robot, basis: BaseParameters) -> Contradic
 
     These are clipped torques and the most likely data fault: a sign, unit or zero, swapped columns,
     a delay. The nominal model may be wrong by 100 %. The motion is computed from the positions
-    alone: a model-based motion would hide faults of both.
+    alone: a model-based motion would hide faults of log and model.
 
     `log.truth` is ignored. The result is empty for a plausible log, and has no data fault if the
     log is too short for a comparison.

@@ -49,7 +49,7 @@ RELATED_KINDS = {
     "torque-scale": ("torque-scale",),
     "torque-delay": ("torque-delay",),
 }
-"""By kind of a cause: kinds that fit its residual on the same joint."""
+"""Kinds of causes that fit the residual of another kind on the same joint."""
 
 
 @one_blas_thread()
@@ -104,7 +104,7 @@ def diagnose(
     unclear = {joint for cause in coarse for joint in cause.joints}
     modeled = [cause for cause in modeled if not unclear & {*cause.joints}]
     more = nominal_causes(evidence)
-    if not any(cause.kind == "torque-scale" for cause in more):  # its noise has another unit
+    if not any(cause.kind == "torque-scale" for cause in more):  # its noise has a different unit
         more += list_excitation_causes(evidence)
     return Diagnosis((*samples, *modeled, *more), tuple(list_undetectable_scales(evidence)))
 

@@ -23,10 +23,10 @@ def count_excited_directions(problem: LinearProblem, noise_std: Float1D, nominal
     """Count the directions of the base-parameter space that are identifiable above the noise.
 
     A direction counts if a change of typical size moves the torques by more than one standard
-    deviation over all rows together. The typical size of a parameter is the one whose torque on the
-    default path of the robot equals the whole torque there; so the count falls with the size of the
-    motion, however independent the columns are numerically. The noise is that of the rows per joint
-    [N m], shape (n,).
+    deviation over all rows together. The typical size of a parameter is the value whose torque on
+    the default path of the robot equals the whole torque there; so the count decreases with the
+    size of the motion, even if the columns are numerically independent. The noise is the noise of
+    the rows per joint [N m], shape (n,).
     """
     path = default_path(nominal)
     reference = path(np.linspace(0.0, path.duration, 500))
@@ -50,8 +50,8 @@ MAX_HARMLESS_RATIO = 30.0
 class WeakDirection:
     """Direction of a small singular value of the weighted regressor with columns of unit length.
 
-    Weights are in units of the torque of a parameter: a weight of one is the change of that
-    parameter alone which changes the weighted torques by one.
+    Weights are in units of the torque of a parameter: a weight of one is the change of a parameter
+    that alone changes the weighted torques by one.
     """
 
     names: tuple[str, ...]
@@ -98,7 +98,7 @@ class WeakDirection:
 
 
 def weakest_direction(problem: LinearProblem, estimate: Estimate) -> WeakDirection:
-    """Find the combination of parameters that is weakest identifiable from the rows of a fit."""
+    """Find the weakest identifiable combination of parameters from the rows of a fit."""
     return weakest_directions(problem, estimate, 1)[0]
 
 

@@ -31,17 +31,17 @@ class EssentialParameters:
     estimate: Estimate
     """Fit of the essential parameters alone."""
     essential: tuple[int, ...]
-    """Their indices among the base parameters."""
+    """Indices of the essential parameters among the base parameters."""
     dropped: tuple[str, ...]
     """Names of the others, in the order in which they were dropped."""
     beta: Float1D
-    """All base parameters, those dropped zero, shape (b,)."""
+    """All base parameters, zero if dropped, shape (b,)."""
     std_ratio: tuple[float, float]
     """Largest over smallest relative standard deviation, before and after."""
     p_value: float
     """Probability of such an F, or a larger one, if all dropped parameters are zero."""
     reason: str
-    """Why the elimination ended: ``ratio``, ``significant`` or ``last``."""
+    """Reason for the end of the elimination: ``ratio``, ``significant`` or ``last``."""
 
     def sentences(self) -> list[str]:
         """Describe the elimination."""
@@ -77,12 +77,12 @@ def essential_parameters(
     .. math:: F = \beta_d^T C_{dd}^{-1} \beta_d / |d|
 
     of the dropped parameters d is improbable for a variable F(\|d\|, N - b). For white residuals
-    this is the F-test on the sum of squares; with the block covariance C it holds for colored ones
-    too, with N the number of effective rows. In each step the others are re-fitted by the normal
-    equations, in the end by weighted least squares from the rows.
+    this is the F-test on the sum of squares; with the block covariance C it also holds for colored
+    ones, with N the number of effective rows. The others are re-fitted by the normal equations in
+    each step, and finally by weighted least squares from the rows.
 
-    The estimate is a least-squares one of all base parameters of the problem, with covariance; the
-    ratio lies above 1, and below the probability `significance` a growth is significant. Raises
+    The estimate is a least-squares fit of all base parameters of the problem, with covariance; the
+    ratio is above 1, and a growth is significant below the probability `significance`. Raises
     `OptionError` if an option is out of range or the estimate has failed.
     """
     if not (ratio > 1.0 and 0.0 < significance < 1.0):
@@ -120,7 +120,7 @@ def _eliminate(
     p_value = 1.0
     while True:
         # Those dropped are zero, in the metric of the normal equations: P = [1, -A_kd A_dd^-1],
-        # and the covariance goes along: P C P^T.
+        # and the covariance becomes P C P^T.
         essential = np.setdiff1d(np.arange(len(beta)), dropped)
         P = np.zeros((len(essential), len(beta)))
         P[np.arange(len(essential)), essential] = 1.0

@@ -64,7 +64,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Rows of a log with their folds; noise is independent between joints and differs."""
+    """Rows of a log with their folds; noise differs and is independent between joints."""
 
     nominal: Robot
     basis: BaseParameters
@@ -93,9 +93,9 @@ class Evidence:
     columns: Float
     """Further columns that were accepted, shape (N, n, k)."""
     volume: float = 0.0
-    """Logarithm of the determinant of the torque correction, times all joints over those with a
-    torque: the likelihood contains it for the mean number of rows of a joint, which is zero for a
-    joint without torque."""
+    """Logarithm of the determinant of the torque correction, times the ratio of all joints to
+    joints with torque: the likelihood contains it for the mean number of rows of a joint, which is
+    zero for a joint without torque."""
     unfiltered: bool = False
     """Whether the regressor is computed without low-pass filter."""
 

@@ -34,7 +34,7 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
     robot, dof = evidence.nominal, evidence.dof
     q, dq, eps = evidence.q, evidence.dq, robot.eps
     s = np.tanh(dq / eps)
-    # A prismatic joint has its stroke in place of a turn.
+    # For a prismatic joint the stroke replaces a turn.
     turn = np.where(robot.prismatic, 2.0 * np.pi / np.maximum(np.ptp(q, axis=0), 1e-9), 1.0)
     load = np.abs(compute_transmitted_torque(evidence, fit))
     waves = [s * np.sin(turn * q), s * np.cos(turn * q)]

@@ -41,7 +41,7 @@ class Intervals:
     units: tuple[str, ...]
     values: Float1D
     std: Float1D
-    """Standard deviation that the intervals follow from."""
+    """Standard deviation from which the intervals follow."""
     lower: Float1D
     upper: Float1D
     dof: Float1D
@@ -99,9 +99,9 @@ def confidence_intervals(
 ) -> Intervals:
     """Compute intervals that contain the true values with probability `level`.
 
-    Residuals are taken as correlated within ``blocks`` of time, or as ``white`` with N n - b
-    degrees of freedom. A parameter at its bound of zero has a one-sided interval. An estimate with
-    its own degrees of freedom, whose covariance is not that of a fit of these rows, keeps both.
+    Residuals are assumed correlated within ``blocks`` of time, or ``white`` with N n - b degrees of
+    freedom. A parameter at its bound of zero has a one-sided interval. An estimate with its own
+    degrees of freedom, whose covariance is not from a fit of these rows, keeps both.
 
     The estimate is by (weighted) least squares; `block` is a length [s], by default that of its
     covariance. Raises `OptionError` if `level` is not a probability, or the estimate has failed.
@@ -158,10 +158,11 @@ MIN_COLUMN_LENGTH = 1e-8
 def information_shares(
     problem: LinearProblem, weights: Float1D, stretches: Sequence[Bool1D]
 ) -> Float2D:
-    """Compute the share of the information on every parameter that stretches of a motion give.
+    """Compute the share of information on each parameter that stretches of a motion provide.
 
-    A row of every joint weighs one over its noise; a stretch is a mask of samples, shape (N,).
-    Shares have shape (stretches, b), between 0 and 1; those of one parameter need not sum to 1.
+    The weight of a row is one over the noise of its joint; a stretch is a mask of samples, shape
+    (N,). Shares have shape (stretches, b), between 0 and 1; the shares of one parameter need not
+    sum to 1.
     """
     factors = np.array([reduce_rows(problem, use).whole(weights)[:-1, :-1] for use in stretches])
     size = np.linalg.norm(factors, axis=(0, 1))

@@ -1,8 +1,8 @@
 """Causes that only the nominal model reveals: an unmodeled load, a wrong unit of all torques.
 
-The parameters of the last link absorb a load, and those of all links a scale of all torques. The
-estimate then differs from the nominal model by much more than its uncertainty, which has to be
-assumed.
+The parameters of the last link absorb a load, and the parameters of all links a scale of all
+torques. The estimate then differs from the nominal model by much more than its uncertainty, which
+has to be assumed.
 """
 
 import numpy as np

@@ -97,7 +97,7 @@ class WidePrior:
     center: Float1D
     """Mean, shape (b,)."""
     bodies: Float2D
-    """Factor of the covariance of the inertial ones."""
+    """Factor of the covariance of the inertial base parameters."""
 
     @classmethod
     def from_nominal(cls, nominal: Robot, basis: BaseParameters) -> Self:
@@ -106,7 +106,7 @@ class WidePrior:
         center = np.zeros(basis.rank)
         phi = nominal.parameters()
         center[bodies] = basis.project(phi)[bodies]
-        spread = np.zeros(phi.size)  # standard deviations; of inertial parameters alone
+        spread = np.zeros(phi.size)  # standard deviations of inertial parameters only
         for k in range(nominal.dof):
             body = parameters.inertial_slice(k)
             mass, com, _ = inertia.unpack(phi[body])
@@ -187,7 +187,7 @@ class MarginalLikelihood:
         likelihood += corrected.volume * float(count.mean())
         likelihood /= COLORED_VARIANCE_RATIO
         likelihood -= 0.5 * float(z @ z) + 0.5 * float(np.linalg.slogdet(H)[1])
-        max_torque = MAX_TORQUE_RATIO * corrected.nominal.limits.effort  # capability of the drives
+        max_torque = MAX_TORQUE_RATIO * corrected.nominal.limits.effort  # drive capability
         too_strong = bool((np.abs(corrected.y).max(axis=0) > max_torque).any())
         return likelihood - LIMIT_PENALTY * (int(moving.is_beyond_limits) + int(too_strong))
 

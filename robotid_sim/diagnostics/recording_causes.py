@@ -36,7 +36,7 @@ MIN_CLIPPING_RATIO = 5.0
 """Minimum ratio of their number to that of the next value; coarse torques repeat too."""
 
 MIN_NOISE_RATIO = 10.0
-"""Ratio of the noise of a sensor to that of others of its kind above which it is faulty."""
+"""Minimum noise of a faulty sensor relative to other sensors of its kind."""
 
 NORMAL_QUANTILE_90 = 1.6449
 """Standard deviations within which 90 % of a Gaussian variable lie."""
@@ -296,7 +296,7 @@ def replace_by_backlash(
     size = before + after + 1
     # The window of a filter is symmetric; its origin shifts it.
     reversal = maximum_filter1d(turns, size, axis=0, origin=size // 2 - before)
-    impacts = np.zeros_like(outliers)  # the first outlier of each
+    impacts = np.zeros_like(outliers)  # the first outlier of each impact
     for j, is_outlier in enumerate(outliers.T):
         at = np.flatnonzero(is_outlier)
         impacts[at[np.diff(at, prepend=-np.inf) > MAX_IMPACT_GAP * rate], j] = True

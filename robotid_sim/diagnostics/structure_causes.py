@@ -88,7 +88,7 @@ def _horizontal_directions(robot: Robot) -> Float2D:
 
 
 def _gravity_causes(evidence: Evidence, robot: Robot, rows: Float) -> list[ColumnCandidate]:
-    """List a different magnitude of gravity, as a wrong clock rate causes it, and direction."""
+    """List gravity of a different direction or magnitude, as a wrong clock rate causes."""
     dof, g = evidence.dof, robot.gravity - evidence.correction.gravity
     stronger = ColumnCandidate(
         kind="clock-rate",
@@ -140,9 +140,9 @@ def _position_error_torques(
 ) -> dict[str, Float]:
     """Compute the torques per unit of position errors of a joint, shape (N, n, k).
 
-    That is per rad or m for the zero, per one for the scale, per rad of the sine and cosine of an
-    eccentric encoder, per half of the hysteresis and of the backlash, whose jumps are too short for
-    rows, and per rad or m at the largest load for an elastic joint.
+    Units are: per rad or m for the zero, per one for the scale, per rad of the sine and cosine of
+    an eccentric encoder, per half of the hysteresis and of the backlash, whose jumps are too short
+    for rows, and per rad or m at the largest load for an elastic joint.
     """
     state = (evidence.q, evidence.dq, evidence.ddq)
     bodies = rigid_body_torque(robot, *state)

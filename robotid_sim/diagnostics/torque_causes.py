@@ -131,7 +131,7 @@ def delay_causes(
 ) -> list[CorrectionCandidate]:
     """Find the most likely delay of all joints together, and of every joint alone.
 
-    Those whose approximate gain is below `min_gain` are omitted.
+    Delays with an approximate gain below `min_gain` are omitted.
     """
     dof = evidence.dof
     every = np.ones((1, dof), dtype=bool)
@@ -178,7 +178,7 @@ def _find_delay(
     late = tau[np.clip(at + shifts[:, None], 0, len(tau) - 1)] - tau[at]
     moved = projection.project(np.moveaxis(evidence.y + np.where(joints, late, 0.0), 0, 2))
     gain = 0.5 * (moved[:, reach] @ moved[:, reach] - (moved**2).sum(axis=0))
-    # Between the steps of the grid, by a parabola through its neighbors.
+    # Refine between grid steps by a parabola through the neighbors.
     best = int(np.clip(gain.argmax(), 1, 2 * reach - 1))
     before, center, after = gain[best - 1 : best + 2]
     bend = max(float(2.0 * center - before - after), 1e-300)
@@ -200,7 +200,7 @@ COUPLED_JOINTS_KIND = "coupled-joints"
 """Kind of these causes."""
 
 MIN_RESIDUAL_RATIO = 3.0
-"""Factor of reduction of the residual of a joint above which a coupling is a data fault."""
+"""Reduction factor of a joint's residual above which a coupling is a data fault."""
 
 MIN_TORQUE_SHARE = (0.05,)
 """Minimum share of another joint's torque that is reported."""

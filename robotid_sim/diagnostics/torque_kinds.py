@@ -4,8 +4,8 @@ With the nominal bodies the torques are linear in gravity,
 
 .. math:: \tau = a D(q, \dot q, \ddot q) + G(q) g + F_c \tanh(\dot q / \epsilon) + F_v \dot q + o,
 
-where :math:`D` are those without gravity. The least-squares :math:`g` of all joints reveals missing
-or wrongly directed gravity, even if single masses are wrong.
+where :math:`D` are the torques without gravity. The least-squares :math:`g` of all joints reveals
+missing or wrongly directed gravity, even if single masses are wrong.
 """
 
 from dataclasses import replace
@@ -48,7 +48,7 @@ MAX_CORRELATION = 0.3
 """Maximum correlation of measured and nominal torques that are unrelated."""
 
 MAX_DRIVING_POWER = 0.02
-"""Maximum power of driving (negative) friction, over that of the bodies."""
+"""Maximum power of driving (negative) friction over the power of the bodies."""
 
 MIN_NEGATIVE_SHARE = 0.1
 """Share of negative nominal torques above which measured ones must be negative at times."""
@@ -147,7 +147,7 @@ def _gravity_free_cause(finding: str, evidence: str) -> Cause:
 def _is_external(
     s: _Samples, nominal: Robot, bodies: Float2D, along: list[Float2D], heavy: Bool1D
 ) -> bool:
-    """Return whether no joint with gravity load has a torque similar to that of the bodies."""
+    """Return whether no joint with gravity load has a torque similar to the bodies' torque."""
     expected = bodies + np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
     shapes = [abs(np.corrcoef(expected[:, j], s.tau[:, j])[0, 1]) for j in np.flatnonzero(heavy)]
     size = rms(s.tau)[heavy] / rms(expected)[heavy]
@@ -164,7 +164,7 @@ def _fit_gravity(
     Directions of gravity that are not identifiable keep their nominal value.
     """
     n, size = nominal.dof, rms(s.tau)
-    scale = np.divide(1.0, size, where=size > 0.0, out=np.zeros(n))  # zero if not recorded
+    scale = np.divide(1.0, size, where=size > 0.0, out=np.zeros(n))  # zero without torque
     eps = np.array([joint.friction.eps for joint in nominal.joints])
     by_joint = [np.tanh(s.dq / eps), s.dq, np.ones_like(s.dq)]
     columns = [*along, bodies]
@@ -174,7 +174,7 @@ def _fit_gravity(
     x, *_ = np.linalg.lstsq(A, y, rcond=1e-8)
     friction = A[:, len(along) + 1 :] @ x[len(along) + 1 :]
     left_over = rms((y - A @ x).reshape(s.tau.shape))
-    share = x[len(along)]  # of the torque of inertia
+    share = x[len(along)]  # fitted share of the inertia torque
     speed = (s.dq * scale).ravel()
     is_braked = (
         friction @ speed

@@ -13,7 +13,7 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
 MAX_LOG_DEVIATION = 4.0
-"""Maximum standard deviations between nominal and estimated logarithm of eps by chance."""
+"""Maximum chance deviation of log eps from nominal, in standard deviations."""
 
 MIN_RESIDUAL_RATIO = 1.1
 """Minimum ratio of the residuals before and after for eps to be their cause."""
@@ -75,7 +75,7 @@ def check_transition_velocity(
 
     This holds if the estimate differs significantly from the nominal value and the residual of the
     joint falls by more than a tenth: a significant difference may be irrelevant. The motion and the
-    parameters are those of the fit in question.
+    parameters are those of the tested fit.
     """
     problem = build_problem(motion, nominal, basis)
     before = WeightedLeastSquares().fit(problem, np.random.default_rng(0))

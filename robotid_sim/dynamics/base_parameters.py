@@ -5,8 +5,8 @@ The columns of the regressor are linearly dependent. With the columns split into
 
 .. math:: \tau = Y \phi = Y_b (\phi_b + K \phi_d) = Y_b\, \beta .
 
-Which columns are independent decides the condition number of :math:`Y_b` but not what can be
-identified; here they come from QR with column pivoting [1]_ over the inertial columns, then over
+The choice of independent columns determines the condition number of :math:`Y_b` but not what is
+identifiable; here they come from QR with column pivoting [1]_ over the inertial columns, then over
 the columns of friction and rotors. `BaseParameters.change_leads` writes the same base with other
 leading columns; `textbook_base` chooses those of the literature.
 
@@ -43,7 +43,7 @@ ROUNDING_TOLERANCE = 1e-9
 """Coefficients below this, over the largest of a sum, are zero."""
 
 NEGLIGIBLE_ROUNDING_TOLERANCE = 1e-5
-"""The same where columns were dropped that are not quite dependent."""
+"""The same if dropped columns are not exactly dependent."""
 
 
 @old_members(of="project", completed="complete", no_effect="not_identifiable", faint="negligible")
@@ -63,7 +63,7 @@ class BaseParameters:
     considered: Int1D
     """Columns that a fit may have, shape (c,); other parameters are not identified."""
     inertial_rank: int
-    """How many of the base parameters are led by an inertial parameter."""
+    """Number of base parameters led by an inertial parameter."""
     negligible: tuple[str, ...] = ()
     """Parameters that would lead another one with 1e4 times more signal; see
     `NEGLIGIBLE_RANK_TOLERANCE`."""
@@ -111,7 +111,7 @@ class BaseParameters:
     def project(self, phi: Float1D) -> Float1D:
         """Return the base parameters of a full parameter vector, shape (b,).
 
-        Raises `ShapeError` if that is of a robot with another number of joints.
+        Raises `ShapeError` if the vector is of a robot with another number of joints.
         """
         if len(phi) != len(self.symbols):
             raise ShapeError(
@@ -123,8 +123,8 @@ class BaseParameters:
     def complete(self, beta: Float1D, phi: Float1D) -> Float1D:
         """Return a full parameter vector, shape (p,), with given base parameters, shape (b,).
 
-        It is `phi`, which completes the base parameters, with the columns that lead them changed:
-        it gives the torques of `beta` exactly, and its bodies may be impossible.
+        It is `phi` with its leading entries changed: it gives the torques of `beta` exactly, but
+        its bodies may be physically inconsistent.
         """
         completed = np.array(phi, dtype=float)
         completed[self.columns] += beta - self.project(phi)
@@ -166,9 +166,9 @@ class BaseParameters:
 
         .. math:: \beta' = T \beta, \qquad \Sigma' = T \, \Sigma \, T^T .
 
-        It stands in the map of the other base, because ``B`` is the identity on `columns`:
-        :math:`B' = T B` there reads :math:`B'_{:,c} = T`. Raises `ShapeError` if that is of another
-        number of parameters.
+        It consists of columns of the other map, because ``B`` is the identity on `columns`:
+        :math:`B' = T B` there reads :math:`B'_{:,c} = T`. Raises `ShapeError` if the other base has
+        another number of parameters.
         """
         if other.B.shape != self.B.shape:
             raise ShapeError(
@@ -224,7 +224,7 @@ def base_parameters_like(
 ) -> BaseParameters:
     """Return the base parameters of a robot with the joint parameters that a basis considers.
 
-    The basis is of a robot with the same joints; torques are measured of all or of some.
+    The basis is of a robot with the same joints; all or some torques are measured.
     """
     symbols = {basis.symbols[c] for c in basis.considered}
     kinds = [kind for kind in parameters.JOINT_SYMBOLS if f"{kind}1" in symbols]
@@ -234,8 +234,8 @@ def base_parameters_like(
 def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
     """Raise `ShapeError` unless a robot's regressor is that of the base parameters times ``B``.
 
-    Other robots, also of as many joints, have other dependent columns. Joints whose torque was not
-    measured may have rows that do not fit: those that fit must determine every base parameter.
+    Other robots, even with as many joints, have other dependent columns. Joints whose torque was
+    not measured may have rows that do not fit; the other rows must determine every base parameter.
     """
     fits = tuple(robot.parameter_names) == tuple(basis.symbols)
     if fits:
@@ -256,7 +256,7 @@ def group_columns(
     """Return the base parameters of a regressor of any measured quantity, in any frames.
 
     The regressor has shape (R, c), rich enough for its rank to be that of the model; `considered`
-    says which of the p full parameters, which have symbols and units, its columns are.
+    lists its columns among the p full parameters, which have symbols and units.
     """
     n_inertial = int((considered < _n_inertial(symbols)).sum())
     first, faint_first = columns_by_strength(W[:, :n_inertial])
@@ -294,7 +294,7 @@ def random_states(robot: Robot, count: int = STATE_COUNT) -> tuple[Float2D, Floa
 
 
 def _remove_rounding(B: Float2D, leads: Int1D, rounding: float) -> Float2D:
-    """Return a map without entries that are rounding, the identity on its leading columns."""
+    """Remove rounding errors from a map, which is the identity on its leading columns."""
     size = np.abs(B)
     exact = np.where(size < rounding * size.max(axis=1, keepdims=True), 0.0, B)
     exact[:, leads] = np.eye(leads.size)
@@ -320,10 +320,10 @@ def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
 
 
 RANK_TOLERANCE = 1e-9
-"""Smallest diagonal of R over the largest that is not rounding; in practice, below 1e-11 is."""
+"""Smallest diagonal of R over the largest that is not rounding, in practice below 1e-11."""
 
 NEGLIGIBLE_RANK_TOLERANCE = 1e-3
-"""Smallest diagonal of R over the largest that always counts; arms of all kinds have > 3e-2.
+"""Smallest diagonal of R over the largest that is always significant; all arms have > 3e-2.
 
 Between these two the largest gap decides. A URDF with angles to four digits, such as 1.5708, turns
 dependent columns by 1e-6, and no signal would ever show that.
@@ -363,7 +363,7 @@ MAX_DECELERATION_RATIO = 50.0
 def require_moved_inertia(robot: Robot) -> None:
     """Raise `RankDeficientError` if a joint moves no body with inertia.
 
-    No engine can accelerate it. Rotor inertia does not help, for the engines do not know of it.
+    No engine can accelerate it. Rotor inertia does not help, because the engines ignore it.
     """
     moved = np.diagonal(mass_matrix(robot, robot.home, rotors=False))
     if not (moved > 0.0).all():
@@ -378,8 +378,7 @@ def light_joints(robot: Robot) -> list[str]:
     """Describe joints with Coulomb friction but without the inertia of a drive.
 
     Files of robots for learning often give friction and no rotor. Such a joint stops within
-    microseconds, and where friction is known only roughly a controller that compensates it vibrates
-    the joint.
+    microseconds, and makes a controller vibrate that compensates only roughly known friction.
     """
     q, _, _ = random_states(robot)
     inertia = np.diagonal(mass_matrix(robot, q[:INERTIA_STATE_COUNT]), axis1=1, axis2=2).min(axis=0)

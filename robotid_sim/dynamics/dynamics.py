@@ -18,11 +18,11 @@ from robotid_sim.model.friction_law import coefficients_of
 from robotid_sim.model.robot import Robot
 
 MAX_TERM_ITERATIONS = 50
-"""Most iterations for accelerations and the terms that depend on them."""
+"""Maximum number of iterations for accelerations and the terms that depend on them."""
 
 
 def rigid_body_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Float:
-    r"""Torque of the rigid bodies, :math:`M \ddot q + C \dot q + g`, by recursive Newton-Euler.
+    r"""Compute rigid-body torque, :math:`M \ddot q + C \dot q + g`, by recursive Newton-Euler.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ def rigid_body_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike)
 
 
 def joint_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Float:
-    r"""Torque of the drives: rigid bodies, friction and reflected rotor inertia.
+    r"""Compute the torque of the drives: rigid bodies, friction and reflected rotor inertia.
 
     .. math:: \tau = M \ddot q + C \dot q + g + I_a \ddot q + F_v \dot q
         + F_c \tanh(\dot q / \epsilon) + F_o
 
-    Terms that the robot has beside these are in it, see `robotid_sim.dynamics.term_torques`; a
-    batch is taken for one motion in its order.
+    Further terms of the robot are included, see `robotid_sim.dynamics.term_torques`; a batch is
+    treated as one motion in its order.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def joint_torque(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> F
 
 
 def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
-    """Torque that holds the robot still against gravity.
+    """Compute the torque that holds the robot still against gravity.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
 
 
 def potential_energy(robot: Robot, q: ArrayLike) -> float:
-    """Potential energy of gravity [J] at a pose, shape (n,), zero where the mass is at the root.
+    """Compute the gravitational energy [J] at a pose, shape (n,); zero with the mass at the root.
 
     Its gradient is `gravity_torque`.
     """
@@ -130,7 +130,7 @@ def potential_energy(robot: Robot, q: ArrayLike) -> float:
 
 
 def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
-    """Mass matrix of the bodies and, with `rotors`, of the drives.
+    """Compute the mass matrix of the bodies and, with `rotors`, of the drives.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
 
 
 def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D:
-    r"""Product C(q, dq) v with the C of the Christoffel symbols.
+    r"""Compute the product C(q, dq) v with the C of the Christoffel symbols.
 
     For this C the matrix :math:`\dot M - 2 C` is skew-symmetric, which the stability analysis of
     sliding-mode and adaptive controllers use; with ``v = dq`` it is the velocity torque.
@@ -173,7 +173,7 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
     robot : Robot
         The robot.
     q, dq, v : array_like, shape (n,)
-        Position [rad or m], velocity [rad/s or m/s], and what C is applied to.
+        Position [rad or m], velocity [rad/s or m/s], and the vector that C multiplies.
 
     Returns
     -------
@@ -194,9 +194,9 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
 
 
 def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Float1D:
-    """Acceleration under drive torques, with friction and rotor inertia.
+    """Compute the acceleration under drive torques, with friction and rotor inertia.
 
-    Terms of the robot are those of sliding joints, with Coulomb friction fully built up.
+    Joint terms are those of sliding joints, with Coulomb friction fully built up.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def torque_regressor(
     q, dq, ddq : array_like, shape (n,) or (N, n)
         Position [rad or m], velocity [rad/s or m/s], acceleration [rad/s^2 or m/s^2].
     columns : sequence of int, optional
-        The columns wanted; default all 14 n. Naming them saves memory for long batches.
+        Columns to compute; by default all 14 n. Naming them saves memory for long batches.
 
     Returns
     -------
@@ -279,7 +279,7 @@ def torque_regressor(
     Raises
     ------
     ShapeError
-        If all columns are named in another order than theirs, one is not of the robot, or a state
+        If all columns are listed out of order, one is not of the robot, or a state
         has a wrong shape.
 
     References

@@ -20,7 +20,7 @@ from robotid_sim.compiled import jit, jit_calling
 from robotid_sim.dynamics import kernels
 
 VELOCITY_TOLERANCE = 1e-13
-"""Change of velocities at which iterations end, relative to those above 1 rad/s."""
+"""Change of velocities at which iterations end, relative if above 1 rad/s."""
 
 jit_with_kernels = jit_calling(kernels)
 
@@ -39,7 +39,7 @@ def _solve_two_masses(
 ) -> bool:
     """Solve ``drive @ ddx + friction(v) = free`` with v = dx + theta dt ddx, as `plant_step`.
 
-    False if `drive` is not positive definite.
+    The result is False if `drive` is not positive definite.
     """
     n = dx.shape[0]
     work, L, rest, span = np.empty((2 * n + 2, n)), np.zeros((n, n)), np.empty(n), np.full(n, dt)
@@ -67,7 +67,7 @@ def _solve_two_masses(
 def two_mass_inertia(
     geometry: Float2D, phi: Float1D, rotors: Float2D, ahead: Float1D, at: Int1D, q: Float1D
 ) -> Float2D:
-    """Inertia of links and of rotors apart from them, with springs' torque `ahead`, (N, N)."""
+    """Compute the inertia of links and separate rotors, with springs' torque `ahead`, (N, N)."""
     n, drive = q.shape[0], rotors.copy()
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
     bodies, M = np.empty((4, n, 3)), np.empty((n, n))
@@ -99,15 +99,15 @@ def two_mass_step(
     load: Float1D,
     dt: float,
 ) -> tuple[Float1D, Float1D, Float1D, bool]:
-    """Acceleration of links and of rotors that move apart from them, each with friction of its own.
+    """Compute the acceleration of links and of separate rotors, each with friction of its own.
 
     Coordinates are the n links and then the rotors; `rotors` is the inertia of rotors, (N, N),
     `push` are the torques without Coriolis, gravity and friction, (N,), and `rows` the coefficients
-    of friction, (N, 11). Rotor j has the coordinate `at` j; where that is not j, a spring passes on
+    of friction, (N, 11). Rotor j has the coordinate `at` j; if this is not j, a spring transmits
     ``springs[0, j]``, and ``springs[1, j]`` more per acceleration of the rotor against the link.
     Links are at `q`, velocities at `dx`, and `foreseen` within the step; the torques that gears
-    passed on in the last step, `load`, (n,), are set anew. Returned are acceleration, velocity
-    within the step and friction, (N,), and False as in `plant_step`.
+    transmitted in the last step, `load`, (n,), are updated. Returns acceleration, velocity within
+    the step and friction, (N,), and False as in `plant_step`.
     """
     n, N = q.shape[0], dx.shape[0]
     R, p, bodies = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((5, n, 3))
@@ -140,21 +140,21 @@ def two_mass_step(
 
 
 FORCE_TOLERANCE = 1e-12
-"""Share of its limit by which rounding may push a sticking torque over it."""
+"""Share of its limit by which rounding may let a sticking torque exceed it."""
 
 
 @jit
 def stick_slip_acceleration(
     drive: Float2D, rest: Float1D, limit: Float2D, dq: Float1D, dt: float
 ) -> tuple[Float1D, Float1D, bool]:
-    """Acceleration over a step under torques `rest` and set-valued Coulomb friction.
+    """Compute the acceleration in a step under torques `rest` and set-valued Coulomb friction.
 
     Finds ddq and the Coulomb friction f with ``drive @ ddq = rest - f`` such that at the end of the
     step every joint either slides, with f at the limit that opposes it, or stands still, with f
     between the limits: forward in ``limit[:, 0]``, backward in ``limit[:, 1]``. A linear
     complementarity problem with bounds and a positive definite matrix has exactly one solution;
-    pivoting always on the first joint that is wrong [1], [2] ends there after a few turns. Returned
-    are ddq and f, both of shape (n,), and False if pivoting did not end.
+    pivoting on the first joint that violates it [1], [2] finds it after a few steps. Returns ddq
+    and f, both of shape (n,), and False if pivoting did not end.
     """
     n = dq.shape[0]
     state = np.empty(n, dtype=np.int64)

@@ -1,6 +1,6 @@
 """Torques of joint terms during a motion, state by state, for plants and controllers.
 
-They are those of `robotid_sim.dynamics.term_torques`, which takes a whole motion.
+They equal those of `robotid_sim.dynamics.term_torques`, which needs a whole motion.
 """
 
 from collections.abc import Sequence
@@ -53,10 +53,10 @@ class RunningTerms:
     terms : sequence of JointTerm
         Its terms.
     duration : float
-        Time after which what warms up has done so [s].
+        Time after which the joints have warmed up [s].
     whole : bool
-        Friction that builds up is complete here: the caller subtracted it from the Coulomb friction
-        that is there at once.
+        The terms contain all friction that builds up: the caller subtracted it from the immediate
+        Coulomb friction.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class RunningTerms:
         self._z: dict[int, Float1D] = {}
 
     def __bool__(self) -> bool:
-        """Return whether there are any."""
+        """Return whether there are any terms."""
         return bool(self._own or self._coupled or self._tables)
 
     def reset(self) -> None:
@@ -106,9 +106,9 @@ class RunningTerms:
     def __call__(
         self, q: Float1D, dq: Float1D, ddq: Float1D, t: float = 0.0, *, inertia: bool = True
     ) -> Float1D:
-        """Return the torques at a state [N m], shape (n,), after those of the state before.
+        """Return the torques at a state [N m], shape (n,), which follows the previous state.
 
-        Without `inertia` that of shared motors is omitted, see `rotor_coupling`.
+        Without `inertia` the torque of shared motors' inertia is omitted, see `rotor_coupling`.
         """
         robot, torque = self._robot, np.zeros(q.size)
         load: Float2D = np.zeros((1, q.size))

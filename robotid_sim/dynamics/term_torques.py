@@ -15,7 +15,7 @@ cogging                     :math:`T_s \sin k q + T_k \cos k q`
 presliding                  :math:`F_d (z - s)` with :math:`z' = (\mathrm{sgn}\,\dot q - z) / d`
                             along the path [1]_
 spring                      :math:`k_s q + T_{s0}`
-counterbalance              :math:`-T(q)` with the torque T that it gives the joint, linear between
+counterbalance              :math:`-T(q)` with its torque T on the joint, linear between
                             the rows of its table and constant beyond them
 warming                     :math:`F_t \dot q\, t` with the time t from the middle of the log on
 coupled-joints              :math:`I_m \ddot q_i + F_{vm} \dot q_i + F_{cm}
@@ -53,9 +53,9 @@ class TermStates(NamedTuple):
     eps: Float1D
     """Velocity of the smooth sign, shape (n,)."""
     turn: Float1D
-    """Radians per unit of position, shape (n,): a stroke of 1 m is as good as a turn."""
+    """Radians per unit of position, shape (n,): a stroke of 1 m counts as a turn."""
     in_order: bool
-    """Whether the samples are those of one motion, one after the other."""
+    """Whether the samples are consecutive samples of one motion."""
     t: Float1D | None = None
     """Time [s], shape (N,), where it is known."""
 
@@ -71,7 +71,7 @@ class TermStates(NamedTuple):
         t: Float1D | None = None,
         has_load: bool = True,
     ) -> Self:
-        """Return the states of a motion, by the bodies of a robot; without loads they are zero."""
+        """Return the states of a motion of a robot; loads are zero if not requested."""
         model, eps = (robot.geometry, robot.gravity, robot.parameters()), robot.eps
         load = kernels.inverse_dynamics(*model, q, dq, ddq) if has_load else np.zeros_like(q)
         turn = np.where(robot.prismatic, 2.0 * np.pi, 1.0)
@@ -162,7 +162,7 @@ def terms_torque(
 ) -> Float2D:
     """Return the torque of terms along a motion [N m], shape (N, n).
 
-    If the samples are not `in_order`, presliding friction is that of a joint that slides; without
+    If the samples are not `in_order`, presliding friction is fully built up; without
     their times `t` [s], shape (N,), terms that change with time are omitted.
     """
     torque = np.zeros(q.shape)
@@ -185,7 +185,7 @@ def terms_torque(
 def term_slopes(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D) -> Float:
     """Return the derivatives of terms by the joint's own q, dq and ddq, shape (3, N, n).
 
-    Coulomb friction is taken as fully built up.
+    Coulomb friction is assumed to be fully built up.
     """
     columns_of_terms = np.zeros((3, *q.shape))
     for j, name in enumerate(robot.joint_names):
@@ -202,9 +202,9 @@ def term_slopes(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D) -> Float:
 
 
 def standard_torque(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, tau: Float2D) -> Float2D:
-    """Return torques along a motion without those of the terms that a robot has, shape (N, n).
+    """Return torques along a motion without the torques of the robot's terms, shape (N, n).
 
-    They are what its regressor times its parameters is.
+    They equal its regressor times its parameters.
     """
     if not robot.terms:
         return tau

@@ -1,13 +1,13 @@
 r"""Base parameters as the literature groups them.
 
 Gautier and Khalil regroup the parameters of link j onto link j - 1 by rule [1]_ [2]_. With the
-joint axis along z, a revolute joint leaves YYj, MZj and Mj no place of their own: XXj, XYj, XZj,
-YZj, ZZj, MXj, MYj lead. A prismatic joint gives all six moments of inertia to link j - 1: Mj, MXj,
-MYj, MZj lead. Joints that are parallel to those before them lose more.
+joint axis along z, a revolute joint eliminates YYj, MZj and Mj: XXj, XYj, XZj, YZj, ZZj, MXj, MYj
+lead. A prismatic joint gives all six moments of inertia to link j - 1: Mj, MXj, MYj, MZj lead.
+Joints parallel to previous ones eliminate more parameters.
 
-Here nothing is a rule but the order of preference: from the base outwards, link by link, a column
-leads if those before it do not span it. The special cases follow from that, and joint axes may
-point anywhere in the link frame, as in URDF.
+Here the only rule is the order of preference: from the base outwards, link by link, a column leads
+if previous columns do not span it. The special cases follow from that, and joint axes may point
+anywhere in the link frame, as in URDF.
 
 References
 ----------
@@ -33,7 +33,7 @@ RANK_TOLERANCE = 1e-7
 """Smallest part of a column outside of the span of others, over its size or one.
 
 An offset of 1 mm between axes leaves 1e-6. Where the base has dropped negligible directions it is
-`NEGLIGIBLE_RANK_TOLERANCE`: columns that belong to these alone have entries of 1e-5.
+`NEGLIGIBLE_RANK_TOLERANCE`: columns in these directions alone have entries of 1e-5.
 """
 
 AXIS_DECIMALS = 3
@@ -45,18 +45,18 @@ PRODUCTS_OF_INERTIA = ("Ixy", "Ixz", "Iyz")
 
 
 def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BaseParameters:
-    r"""Return base parameters that the columns of the literature lead [1]_ [2]_.
+    r"""Return base parameters led by the columns of the literature [1]_ [2]_.
 
     For two joints about z, a apart: :math:`ZZ_{1R} = ZZ_1 + a^2 M_2`, with symbols of this package
-    ``Izz1 + a^2 m2``. Rotors stand with the moments about their axes,
+    ``Izz1 + a^2 m2``. Rotors appear with the moments about their axes,
     :math:`ZZ_{1R} = Ia_1 + ZZ_1 + \dots`, as in [2]_.
 
     Parameters
     ----------
     robot : Robot
-        Its joints say which columns are preferred.
+        Its joints determine the preferred columns.
     basis : BaseParameters, optional
-        Base parameters of the same robot, in whatever grouping; default is `base_parameters`.
+        Base parameters of the same robot, in any grouping; default is `base_parameters`.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
     11
     """
     before = base_parameters(robot) if basis is None else basis
-    # The considered columns in the order in which they shall lead.
+    # Considered columns in order of preference.
     index = {symbol: k for k, symbol in enumerate(before.symbols)}
     inertial = [
         index[f"{symbol}{k}"]
@@ -88,7 +88,7 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
     ]
     others = [c for c in before.considered.tolist() if c not in set(inertial)]
     order = np.array([*inertial, *others], dtype=np.intp)
-    # Columns of B depend on one another as those of the regressor do: Y = Y_b B.
+    # Columns of B have the dependences of the regressor's columns: Y = Y_b B.
     leads = order[
         _find_independent(
             before.B[:, order], NEGLIGIBLE_RANK_TOLERANCE if before.negligible else RANK_TOLERANCE
@@ -98,7 +98,7 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
 
 
 def _order_symbols(joint: Joint) -> tuple[str, ...]:
-    """Return the inertial symbols of the link beyond a joint, those that shall lead first.
+    """Return the inertial symbols of the link beyond a joint, the preferred ones first.
 
     Of the first moments, the one nearest to the axis comes last, as MZ in [1]. Of the moments of
     inertia, that about the axis comes first; of the two others, the later one is dependent, as YY.
@@ -114,10 +114,10 @@ def _order_symbols(joint: Joint) -> tuple[str, ...]:
 
 
 def _find_independent(columns: Float2D, tolerance: float) -> Int1D:
-    """Return the columns that are independent of those before them, as many as there are rows.
+    """Return columns that are independent of previous ones, as many as there are rows.
 
-    `columns`, shape (b, c), has rank b. If too few pass the tolerance, those follow that lie
-    farthest from the span of the others.
+    `columns`, shape (b, c), has rank b. If too few pass the tolerance, the columns farthest from
+    the span of the others follow.
     """
     rank, rest = len(columns), columns.copy()
     size = np.maximum(np.linalg.norm(columns, axis=0), 1.0)
@@ -136,7 +136,7 @@ def _find_independent(columns: Float2D, tolerance: float) -> Int1D:
 def _outside(columns: Float2D, k: int) -> Float2D:
     """Remove the parts of columns along column k."""
     direction = columns[:, k] / np.linalg.norm(columns[:, k])
-    # Twice, or rounding would leave parts of the size of what is to be judged.
+    # Twice, because rounding would leave parts of the size to be judged.
     for _ in range(2):
         columns = columns - np.outer(direction, direction @ columns)
     columns[:, k] = 0.0

@@ -1,4 +1,4 @@
-"""Wrenches transmitted by the joints, as force sensors in them would measure."""
+"""Wrenches transmitted by the joints, as force sensors in the joints would measure."""
 
 import numpy as np
 
@@ -13,10 +13,10 @@ _UNIT_TENSORS = [inertia_matrix(unit) for unit in np.eye(parameters.INERTIAL_COU
 
 
 def wrench_regressor(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Float:
-    r"""Regressor of the wrenches that the joints transmit, linear in the inertial parameters.
+    r"""Compute the regressor of wrenches at the joints, linear in the inertial parameters.
 
     The torque of a drive is the component of its wrench along the joint's axis [1]_, eq. (14)-(17).
-    Parameters as of `robotid_sim.dynamics.dynamics.rigid_body_torque`.
+    Parameters are those of `robotid_sim.dynamics.dynamics.rigid_body_torque`.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def wrench_regressor(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) 
     bodies = _body_wrenches(robot, R, origin, batch[1], batch[2])
     W = np.zeros((len(T), n, 6, width * n))
     for i in range(n):
-        for j in range(i, n):  # of body j, seen by joint i
+        for j in range(i, n):  # wrench of body j at joint i
             turn = R[:, i].transpose(0, 2, 1) @ R[:, j]
             lever = np.einsum("krc,kr->kc", R[:, i], origin[:, j] - origin[:, i])
             force = turn @ bodies[:, j, :3]

@@ -1,8 +1,8 @@
 """Bullet's physics server through PyBullet's C interface, which compiled loops can call.
 
-PyBullet's Python functions call the same code, so that the bits are the same.
+PyBullet's Python functions call the same code, so the results are equal to the bit.
 
-The bodies of a robot in PyBullet, with the engine's traps closed.
+The bodies of a robot in PyBullet, with its unwanted defaults switched off.
 
 Convex bodies in PyBullet.
 """
@@ -93,7 +93,7 @@ _pose_dq = _c("CreatePoseCommandSetJointVelocity", _int, _ptr, _ptr, _int, _doub
 _ask_record = _c("GetDynamicsInfoCommandInit", _ptr, _ptr, _int, _int)
 _record = _c("GetDynamicsInfo", _int, _ptr, _ptr)
 
-# The same for compiled code.
+# The same function for compiled code.
 _of_c = c_functions(_LIBRARY_PATH)
 _send = _of_c("b3SubmitClientCommandAndWaitStatus", *[types.intp] * 3)
 _begin = _of_c("b3JointControlCommandInit2", types.intp, types.intp, types.intc, types.intc)
@@ -106,18 +106,18 @@ _state = _of_c("b3GetStatusActualState", types.intc, *[types.intp] * 8)
 
 
 class BulletBody(Closeable):
-    """A fixed-base chain of one-degree joints in a client of its own, from a URDF.
+    """Fixed-base chain of joints with one degree of freedom, from a URDF, in its own client.
 
     Parameters
     ----------
     urdf : Path
-        The file; every link but the root hangs on a joint that moves.
+        URDF file; every link except the root has a movable parent joint.
     dt : float
         Step [s].
     gravity : ndarray, shape (3,)
         In the root frame [m/s^2].
     dof : int
-        Joints that it must have.
+        Required number of joints.
 
     Raises
     ------
@@ -149,7 +149,7 @@ class BulletBody(Closeable):
                 change(command, self._body, value)  # the default clamps silently at 100 rad/s
                 self._submit(command)
             for joint in range(dof):
-                # A command of its own: in one with the fastest velocity the damping would stay.
+                # A separate command: in one command with the largest velocity, damping would stay.
                 command = _change(self._client)
                 _joint_damping(command, self._body, joint, 0.0)
                 self._submit(command)
@@ -238,10 +238,10 @@ def _read(bodies: Any, q: Any, dq: Any) -> Any:  # noqa: ARG001 - numba compares
 
 
 class PyBulletBodies(RigidBodies):
-    """The bodies of a robot in a PyBullet client of their own."""
+    """Bodies of a robot in their own PyBullet client."""
 
     def __init__(self, robot: Robot, dt: float) -> None:
-        text = private_urdf(robot)  # refuses impossible bodies before a client exists
+        text = private_urdf(robot)  # refuses inconsistent bodies before a client exists
         refused: RobotIdError | None = None
         with tempfile.TemporaryDirectory() as folder, capture_output() as printed:
             path = Path(folder) / "private.urdf"
@@ -254,7 +254,7 @@ class PyBulletBodies(RigidBodies):
             raise RobotIdError(f"{refused}: {printed.text}") from refused
         super().__init__(robot.dof, self._body.handle)
         try:
-            # Bullet zeroes what it rejects.
+            # Bullet sets rejected values to zero.
             for j, link in enumerate(robot.links):
                 mass, moments, _ = engine_inertia(link.phi)
                 expected = np.array([mass, *moments])
@@ -286,7 +286,7 @@ _log = logging.getLogger(__name__)
 
 
 class PyBulletConvexBodies(ConvexBodies):
-    """Convex bodies in a PyBullet client of their own."""
+    """Convex bodies in their own PyBullet client."""
 
     def __init__(self, shapes: Sequence[GeometryShape]) -> None:
         self._client = EngineClient()
@@ -334,7 +334,7 @@ class PyBulletConvexBodies(ConvexBodies):
 
 
 def engine_shape(client: EngineClient, shape: GeometryShape) -> dict[str, object]:
-    """Return a shape as the engine takes it."""
+    """Convert a shape to the form that the engine accepts."""
     size = list(shape.size)
     sizes: dict[str, object]
     if shape.mesh is not None:
@@ -350,14 +350,14 @@ def engine_shape(client: EngineClient, shape: GeometryShape) -> dict[str, object
 
 
 def _mesh(path: Path) -> dict[str, object]:
-    """Return a mesh as Bullet takes it; raise `FileFormatError` if the file is none.
+    """Load a mesh in the form that Bullet accepts; raise `FileFormatError` for other files.
 
-    An STL file of text, or of another length than it says, crashes Bullet; an OBJ file whose faces
-    name vertices that are not there gives it a body of any size.
+    A text STL file, or one whose length contradicts its header, crashes Bullet; an OBJ file whose
+    faces name missing vertices gives a body of arbitrary size.
     """
     if is_binary_stl(path):
         return {"fileName": str(path)}
-    from robotid_sim.model.solid import read_mesh  # with trimesh, which few robots need here
+    from robotid_sim.model.solid import read_mesh  # imports trimesh, which few robots need here
 
     solid = read_mesh(path)
     is_text = path.suffix.lower() == ".stl"

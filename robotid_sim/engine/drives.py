@@ -1,9 +1,9 @@
 """Drives convert drive torques into torques of an engine without friction and rotors.
 
-The engine's own joint motors would brake a joint with Coulomb friction too, but they do not know
-the rotors, creep where a joint should stick (4e-5 rad/s on a wrist at 95 % of its friction), and
-are wrong with sub-steps inside the engine. So friction of any law is solved here, implicitly and
-with the rotors, and the engine gets the torque that makes its step that of the drive.
+The joint motors of the engine can also apply Coulomb friction, but they ignore the rotors, creep
+where a joint should stick (4e-5 rad/s on a wrist at 95 % of its friction), and are wrong with
+sub-steps inside the engine. Therefore friction of any law is solved here, implicitly and with the
+rotors, and the engine gets the torque with which its step equals the step of the drive.
 """
 
 import logging
@@ -49,18 +49,18 @@ class DriveStep(NamedTuple):
     v: Float1D
     """Velocity at which forces act."""
     friction: Float1D | None
-    """Friction torque [N m]; None for that of the robot."""
+    """Friction torque [N m]; None for the friction of the robot."""
 
 
 class Drive(Protocol):
-    """The drives of a robot; those that are smooth can take all sub-steps in one call."""
+    """Drives of a robot; smooth drives can compute all sub-steps in one call."""
 
     def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
         """Compute one sub-step from a state under drive torques `tau`."""
 
 
 def terms_of(robot: Robot, law: FrictionLaw | None) -> tuple[JointTerm, ...]:
-    """Return the terms of a plant: those of its robot, and of its law."""
+    """Return the joint terms of a plant: terms of its robot and of its friction law."""
     return (*robot.terms, *(() if law is None else law.terms(robot)))
 
 
@@ -79,8 +79,8 @@ def rows_of_drive(robot: Robot, law: FrictionLaw | None) -> Float2D:
 class SmoothDrive:
     """Drives with a smooth sign, by default with the friction of the robot.
 
-    Forces act at a velocity within the sub-step `dt`, solved for implicitly; with `dt` = 0 at that
-    of its start. See `robotid_sim.dynamics.kernels.plant_step`.
+    Forces act at a velocity within the sub-step `dt`, solved for implicitly; with `dt` = 0 at the
+    velocity of its start. See `robotid_sim.dynamics.kernels.plant_step`.
     """
 
     def __init__(self, robot: Robot, dt: float, law: FrictionLaw | None = None) -> None:
@@ -101,7 +101,7 @@ class SmoothDrive:
     def steps(
         self, bodies: tuple[Any, ...], q: Float1D, dq: Float1D, tau: Float1D, count: int
     ) -> tuple[Float1D, Float1D, DriveStep]:
-        """Return the state after some sub-steps of an engine under drive torques, and the first.
+        """Return the state after sub-steps of an engine under drive torques, and the first step.
 
         Compiled loops know the engine's bodies, which are changed, by the tuple `bodies`. Raises
         `RobotIdError` if a sub-step has no solution.
@@ -116,7 +116,7 @@ class SmoothDrive:
     def _no_step(self, q: Float1D) -> RobotIdError:
         """Return the error for a sub-step without a solution."""
         if self._noted:
-            effective_inertia(self._robot, q)  # raises if that is the reason
+            effective_inertia(self._robot, q)  # raises if this is the reason
             return RobotIdError(no_solution(self._robot, q))
         return RankDeficientError(not_positive_definite(self._robot))
 
@@ -124,8 +124,8 @@ class SmoothDrive:
 class StickSlipDrive:
     """Drives with set-valued Coulomb friction, viscous friction and an offset.
 
-    A joint slides or stands still at the end of the sub-step `dt`. Viscous friction acts within it,
-    as in `SmoothDrive`, and Coriolis forces too; if not `leapfrog`, both act at its start.
+    A joint slides or stands still at the end of the sub-step `dt`. Viscous friction, as in
+    `SmoothDrive`, and Coriolis forces act within it or, if not `leapfrog`, at its start.
     """
 
     def __init__(self, robot: Robot, dt: float, law: FrictionLaw, *, leapfrog: bool) -> None:
@@ -179,14 +179,14 @@ def bias(
 ) -> Float1D:
     """Return torques of rigid bodies [N m], by default without acceleration.
 
-    The model is the geometry of its robot, gravity and the parameters.
+    The model consists of the geometry of its robot, gravity and the parameters.
     """
     a = np.zeros(v.size) if ddq is None else ddq
     return np.asarray(kernels.inverse_dynamics(*model, q[None], v[None], a[None])[0])
 
 
 def no_solution(robot: Robot, q: Float1D) -> str:
-    """Return the message for friction without a solution at a position."""
+    """Return the message for a friction problem without solution at a position."""
     return (
         f"the friction of '{robot.name}' has no solution at q = {q}; its law asks for more than "
         "its torques allow"
@@ -194,13 +194,13 @@ def no_solution(robot: Robot, q: Float1D) -> str:
 
 
 def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool) -> Drive:
-    """Return the drives of a plant, of stick and slip if the law sticks, with sub-steps of dt [s].
+    """Make the drives of a plant with sub-steps dt [s], with stick and slip if the law sticks.
 
-    With leapfrog, forces of velocity act within the sub-step, not at its start. Raises
-    `OptionError` if a joint has negative friction, or a user's law has coefficients that no joint
-    can have.
+    With leapfrog, velocity-dependent forces act within the sub-step, not at its start. Raises
+    `OptionError` if a joint has negative friction, or the coefficients of a user's law are
+    impossible.
     """
-    if law is None or type(law) is SmoothCoulomb:  # a law derived from it has its own
+    if law is None or type(law) is SmoothCoulomb:  # a derived law has its own steps
         return SmoothDrive(robot, dt if leapfrog else 0.0)
     for joint in robot.joints:
         if joint.friction.Fc < 0.0 or joint.friction.Fv < 0.0:

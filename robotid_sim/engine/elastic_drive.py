@@ -1,4 +1,4 @@
-"""Drives with rotors of their own, behind springs or free play.
+"""Drives with separate rotors, connected by springs or backlash.
 
 The springs between rotors and links of a plant, and whether its sub-steps resolve them.
 """
@@ -30,18 +30,17 @@ SETTLING_ITERATIONS = 20
 
 
 class ElasticDrive:
-    r"""Drives whose rotors move apart from the links; see `robotid_sim.model.plant_drives`.
+    r"""Drives whose rotors move separately from the links; see `robotid_sim.model.plant_drives`.
 
-    The rotors have the state of the encoders and friction. Springs act at the angles of the start
-    of the sub-step, and at a twelfth of their second difference: with the velocities half a
-    sub-step behind them this is the method of Fox and Goodwin (Newmark's with beta = 1/12 [1]_),
-    whose frequencies are of fourth order and which does not damp. Damping and friction act within
-    the sub-step, implicitly.
+    Encoders and friction are on the side of the rotors. Springs act at the angles at the start of
+    the sub-step plus a twelfth of their second difference: with velocities half a sub-step earlier,
+    this is the method of Fox and Goodwin (Newmark's with beta = 1/12 [1]_), which has frequencies
+    of fourth order and no damping. Damping and friction act within the sub-step, implicitly.
 
     Attributes
     ----------
     outside : ndarray, shape (n,)
-        Torques from outside on the links [N m].
+        External torques on the links [N m].
     link : tuple of ndarray, each of shape (n,)
         Position, velocity and acceleration of the links in the last sub-step.
 
@@ -68,9 +67,10 @@ class ElasticDrive:
         n, elastic_joints = robot.dof, np.flatnonzero(self._elastic)
         rigid = np.eye(n) * ~self._elastic
         self._motors = np.hstack([rigid, np.eye(n)[:, elastic_joints]])
-        """From velocities of all coordinates, links and then elastic rotors, to rotors', (n, N)."""
+        """Matrix from velocities of all coordinates, links and then elastic rotors, to rotors, (n,
+        N)."""
         self._wound = self._motors - np.eye(n, n + elastic_joints.size)
-        """From coordinates to those of rotors less links, (n, N)."""
+        """Matrix from coordinates to rotor minus link positions, (n, N)."""
         terms = terms_of(robot, law)
         inertia = np.diag([joint.rotor_inertia for joint in robot.joints])
         coupling = rotor_coupling(robot, terms)
@@ -106,9 +106,9 @@ class ElasticDrive:
         return {"stiffness": stiffness, "damping": damping, "play": play}
 
     def sync_links(self, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
-        """Take the state of the links in the engine; return that of the rotors.
+        """Copy the state of the links from the engine; return the state of the rotors.
 
-        Of rigid joints both are the same.
+        They are equal for rigid joints.
         """
         self._links = (q, dq)
         rotors = self._next
@@ -159,7 +159,7 @@ class ElasticDrive:
     def _stick(
         self, push: Float1D, springs: Float2D, dx: Float1D
     ) -> tuple[Float1D, Float1D, Float1D]:
-        """Return the same with set-valued friction, as `StickSlipDrive` has it."""
+        """Return the same with set-valued friction, as in `StickSlipDrive`."""
         rows, span, links = self._rows, 0.5 * self._dt, self._links[0]
         drive = elastic_kernels.two_mass_inertia(
             self._model[0], self._model[2], self._rotors, springs[1], self._at, links
@@ -189,12 +189,11 @@ class ElasticDrive:
 MAX_PHASE_STEP = 1.5
 """Largest phase of an oscillation in a sub-step [rad].
 
-A spring with a twelfth of its stiffness as inertia is stable up to 2.45, and wrong in frequency by
-the fourth power over 480.
-"""
+A spring with a twelfth of its stiffness as inertia is stable up to 2.45, with a relative frequency
+error of the fourth power of the phase over 480."""
 
 POSE_COUNT = 20
-"""Poses from which the largest load and the highest frequency are taken."""
+"""Number of poses for the largest load and the highest frequency."""
 
 
 class Springs(NamedTuple):
@@ -205,15 +204,15 @@ class Springs(NamedTuple):
     damping: Float1D
     """Damping [N m s/rad]."""
     play: Float1D
-    """Way from flank to flank [rad]."""
+    """Backlash from flank to flank [rad]."""
 
     @property
     def elastic(self) -> Bool1D:
-        """Which joints have two masses."""
+        """Whether each joint has two masses."""
         return self.stiffness > 0.0
 
     def contact_values(self, wound: Float1D) -> tuple[Float1D, Float1D, Float1D]:
-        """Return stiffness, damping and twist where flanks touch, for angles of rotor less link."""
+        """Return stiffness, damping and twist at flank contact, for angles of rotor minus link."""
         twist = wound - np.clip(wound, -0.5 * self.play, 0.5 * self.play)
         touch = (twist != 0.0) | (self.play == 0.0)
         return self.stiffness * touch, self.damping * touch, twist
@@ -236,7 +235,7 @@ def springs_of(robot: Robot, drive: PlantDrive, dt: float) -> Springs:
     if rows.shape != (robot.dof, len(SPRING_COLUMNS)) or not (rows >= 0.0).all():
         raise ShapeError(f"a plant drive has {', '.join(SPRING_COLUMNS)} a joint, none negative")
     springs = Springs(*rows.T)
-    # A frequency of rotors against links, the largest over poses, may be too high.
+    # The largest frequency of rotors against links over all poses may be too high.
     rigid = np.diag([joint.rotor_inertia for joint in robot.joints]) * ~springs.elastic
     mobility = np.linalg.inv(M + rigid)
     rotors = np.array([j.rotor_inertia if j.rotor_inertia > 0.0 else 1.0 for j in robot.joints])

@@ -1,4 +1,4 @@
-"""The engines by name: which are installed, and the bodies of a robot in one of them."""
+"""The engines by name, with a check of installation, and the bodies of a robot in an engine."""
 
 import platform
 import sys
@@ -77,25 +77,22 @@ def use_engine(name: str | None) -> Iterator[None]:
 
 
 def default_engine() -> str:
-    """Return the engine of the block, or the first that is installed.
-
-    If none is, the one that has a wheel.
-    """
+    """Return the engine of the block, or the first that is installed or else has a wheel."""
     with_wheel = "pybullet" if is_pybullet_available() else "mujoco"
     return _preferred.get() or next(filter(is_installed, ENGINES), with_wheel)
 
 
 def is_pybullet_available() -> bool:
-    """Return whether PyBullet has a wheel for this Python and platform; MuJoCo has for all.
+    """Return whether PyBullet has a wheel for this Python and platform; MuJoCo has all wheels.
 
-    The markers of the package's dependencies say the same.
+    The markers of the package's dependencies state the same condition.
     """
     machine = sys.platform, platform.machine()
     return sys.version_info[:2] == (3, 11) and machine == ("linux", "x86_64")
 
 
 def engine_named(name: str | None) -> str:
-    """Return the name of an engine that is installed, by default the first that is.
+    """Return the name of an installed engine, by default the first one.
 
     Raises `UnknownNameError` if there is no such engine, and `MissingExtraError` if it is not
     installed; the text says how to install it.
@@ -114,10 +111,10 @@ def engine_named(name: str | None) -> str:
 
 
 def bodies_of(name: str, robot: Robot, dt: float) -> RigidBodies:
-    """Return the bodies of a robot in an engine of a name, which is installed."""
+    """Make the bodies of a robot in an installed engine, given by name."""
     return ENGINES[name].bodies(robot, dt)
 
 
 def convex_bodies_of(name: str, shapes: Sequence[GeometryShape]) -> ConvexBodies:
-    """Return convex bodies in an engine of a name, which is installed."""
+    """Make convex bodies in an installed engine, given by name."""
     return ENGINES[name].convex(shapes)

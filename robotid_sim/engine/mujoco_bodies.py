@@ -27,13 +27,13 @@ from robotid_sim.model.solid import load_scene, read_mesh
 DISABLED_FLAGS = (
     *(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mjDSBL_CONTACT),
     *(mujoco.mjtDisableBit.mjDSBL_SENSOR, mujoco.mjtDisableBit.mjDSBL_EULERDAMP),
-    # A reset would hide a simulation that has diverged, which the plant reports.
+    # A reset would hide divergence, which the plant reports.
     mujoco.mjtDisableBit.mjDSBL_AUTORESET,
 )
-"""Flags that disable all but rigid bodies and gravity."""
+"""Flags that disable everything except rigid bodies and gravity."""
 
 LIBRARY_PATTERNS = ("libmujoco*.so*", "libmujoco*.dylib", "mujoco*.dll")
-"""Names of MuJoCo's library beside its package, by platform."""
+"""Names of MuJoCo's library in its package folder, by platform."""
 
 _library = next(
     path for names in LIBRARY_PATTERNS for path in sorted(Path(mujoco.__file__).parent.glob(names))
@@ -42,10 +42,10 @@ _step = c_functions(_library)("mj_step", types.void, types.intp, types.intp)
 
 
 class MujocoBodies(RigidBodies):
-    """The bodies of a robot in a MuJoCo model of their own."""
+    """Bodies of a robot in their own MuJoCo model."""
 
     def __init__(self, robot: Robot, dt: float) -> None:
-        # MuJoCo writes a file for every warning otherwise.
+        # Otherwise MuJoCo writes every warning to a file.
         mujoco.set_mju_user_warning(lambda _: None)
         spec = mujoco.MjSpec()
         spec.option.timestep, spec.option.gravity = dt, robot.gravity
@@ -75,7 +75,7 @@ class MujocoBodies(RigidBodies):
         self._data = data = mujoco.MjData(self._model)
         addresses = self._model._address, data._address  # noqa: SLF001 - MuJoCo's, for such use
         super().__init__(robot.dof, (*addresses, data.qfrc_applied, data.qpos, data.qvel))
-        # Whether a body differs in the engine from the given one.
+        # Whether a body in the engine differs from the given body.
         for k, link in enumerate(robot.links, start=1):
             mass, moments, _ = engine_inertia(add_extent(link.phi))
             loaded = np.array([self._model.body_mass[k], *self._model.body_inertia[k]])
@@ -124,13 +124,13 @@ def _quaternion(T: Float2D) -> Float1D:
 
 
 FLAT_MESH_THICKNESS = 1e-5
-"""Half thickness of a mesh that is flat [m]; MuJoCo takes none without a volume."""
+"""Half thickness of a flat mesh [m]; MuJoCo refuses meshes without volume."""
 
 TOLERANCE, ITERATIONS = 1e-9, 100
-"""Of the distance [m], MuJoCo's own is 1e-6; with 200 iterations versions before 3.8 crashed."""
+"""Tolerance of distances [m], default 1e-6; 200 iterations crash MuJoCo before 3.8."""
 
 MIN_POINT_DISTANCE = 1e-12
-"""Smallest distance of points with a direction [m]."""
+"""Smallest distance of points that defines a direction [m]."""
 
 OBJ_OPTIONS: dict[str, Any] = {"group_material": False, "split_objects": True, "split_groups": True}
 """Options of trimesh that split an OBJ file as PyBullet does."""
@@ -146,7 +146,7 @@ GEOM_TYPES = {
 
 
 class MujocoConvexBodies(ConvexBodies):
-    """Convex bodies in a MuJoCo model of their own.
+    """Convex bodies in their own MuJoCo model.
 
     Meshes have the same margin as in PyBullet, so that both engines give the same distances.
     """
@@ -160,7 +160,7 @@ class MujocoConvexBodies(ConvexBodies):
         spec.option.ccd_tolerance, spec.option.ccd_iterations = TOLERANCE, ITERATIONS
         for shape in shapes:
             first, world = sum(map(len, self._geoms)), spec.worldbody
-            hulls = []  # corners, shape (N, 3) each; none of round shapes
+            hulls = []  # corners, shape (N, 3) each; none for round shapes
             if shape.kind == "box":
                 hulls = [CUBE_CORNERS * (0.5 * np.array(shape.size))]
             elif shape.mesh is not None:
@@ -185,7 +185,7 @@ class MujocoConvexBodies(ConvexBodies):
             raise FileFormatError(f"MuJoCo refused a shape: {error}") from error
         self._data = mujoco.MjData(self._model)
         mujoco.mj_kinematics(self._model, self._data)
-        # MuJoCo turns a mesh into its principal axes and the geom back.
+        # MuJoCo rotates a mesh to its principal axes and the geom back.
         self._offsets = self._model.geom_pos.copy()
         self._turns = self._data.geom_xmat.reshape(-1, 3, 3).copy()
         self._fromto: Float1D = np.zeros(6)
@@ -228,17 +228,17 @@ class MujocoConvexBodies(ConvexBodies):
 def hulls_of(path: Path) -> list[Float2D]:
     """Return the corners of convex hulls of a mesh file, shape (N, 3) each.
 
-    One of every object or group of an OBJ file, as in PyBullet, and one of other files. Raises
+    One hull per object or group of an OBJ file, as in PyBullet, and one for other files. Raises
     `FileFormatError` if it cannot be read.
     """
-    clouds = [read_mesh(path).vertices]  # tells what is wrong with a file
+    clouds = [read_mesh(path).vertices]  # its error describes the fault of a file
     if path.suffix.lower() == ".obj":
         clouds = [np.asarray(mesh.vertices) for mesh in load_scene(path, **OBJ_OPTIONS).dump()]
     return [_hull(cloud) for cloud in clouds]
 
 
 def _hull(points: Float2D) -> Float2D:
-    """Return the corners of a convex hull; of flat points one with a small thickness."""
+    """Return the corners of a convex hull; flat points get a small thickness."""
     try:
         return np.asarray(points[ConvexHull(points).vertices])
     except (QhullError, ValueError):

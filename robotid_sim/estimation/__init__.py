@@ -1,4 +1,4 @@
-"""Estimation: problems, estimators, estimates, and the limit they are measured by."""
+"""Estimation: problems, estimators, estimates, and the bound of their accuracy."""
 
 from typing import TYPE_CHECKING
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from robotid_sim.estimation.problem import Estimator
 
 WLS_SWARM_PREFIX = "wls-"
-"""Begins the names of swarms around weighted least squares; the optimizer's name follows."""
+"""Prefix of the names of swarms around weighted least squares, before the optimizer's name."""
 POPULATION_OPTIONS = {name: {"population": 100} for name in ("pso", "rwpso")}
 
 
 def swarm_preset(name: str) -> Alias | None:
-    """Find what the name of a published swarm stands for.
+    """Find the optimizer and options of a published swarm's name.
 
     ``wls-NAME`` is the optimizer of that name around weighted least squares, ``ls-pso`` a particle
     swarm on the plain sum of squares around least squares, and ``pso`` within bounds from physics.

@@ -14,7 +14,7 @@ is Student's with the degrees of freedom of a chi-squared variable of the same m
 
 Correlation of residuals in time, and the blocks of a covariance that accounts for it.
 
-The mean of N correlated residuals has the variance of that of :math:`N / (1 + 2 \sum_k \rho_k)`
+The mean of N correlated residuals has the variance of the mean of :math:`N / (1 + 2 \sum_k \rho_k)`
 independent ones, with the autocorrelations :math:`\rho_k`, whose sums over pairs of neighbors are
 assumed to decrease, down to the first non-positive one [2]_.
 
@@ -60,7 +60,7 @@ def check_rounds(needs: str, rounds: int, block: float | None) -> None:
 
 
 def choose_block_length(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
-    """Choose the length of the blocks of a covariance [s]: `block`, or by the residuals if None."""
+    """Choose the length of covariance blocks [s]: `block`, or from the residuals if None."""
     if block is not None:
         return block
     residual = problem.unstack_rows(problem.y - problem.W @ beta)
@@ -78,12 +78,12 @@ def block_sandwich(
 
     one score per joint j and block B of `block` seconds, by `block_samples`, with the weighted rows
     X, their residuals r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of
-    [2]_. Residuals of a filtered log are colored, and too small in blocks of high leverage; with
-    few blocks the covariance is too large, by a quarter for 300 blocks of white residuals and 52
-    parameters.
+    [2]_. Residuals of a filtered log are colored, and are too small in blocks of high leverage;
+    with few blocks the covariance is too large, by a quarter for 300 blocks of white residuals and
+    52 parameters.
 
-    The weights of the joints have shape (n,); ``A = inverse inverse^T``, so the inverse is that of
-    the triangular factor of the weighted regressor. The result has shape (b, b).
+    The weights of the joints have shape (n,); ``A = inverse inverse^T``, so `inverse` is the
+    inverse of the triangular factor of the weighted regressor. The result has shape (b, b).
 
     References
     ----------
@@ -205,7 +205,7 @@ def block_variance(
         per_parameter = U.transpose(2, 1, 0)
         outer += per_parameter @ per_parameter.transpose(0, 2, 1)
     squares += (outer**2).sum(axis=(1, 2))
-    share = 1.0 / compute_block_share(problem, block)  # for the last, incomplete block
+    share = 1.0 / compute_block_share(problem, block)  # accounts for the last, incomplete block
     return share * variance, np.maximum(trace**2 / squares, 1.0)
 
 

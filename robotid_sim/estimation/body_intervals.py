@@ -6,7 +6,7 @@ covariance
 
 .. math:: P = P_0 - P_0 B^T (B P_0 B^T + \Sigma)^{-1} B P_0,
 
-where :math:`P_0` is that of the nominal parameters, :math:`\Sigma` that of the estimate, and
+where :math:`P_0` is the covariance of the nominal parameters, :math:`\Sigma` of the estimate, and
 :math:`B` maps full to base parameters [1]_, eq. (2.25) f.
 
 References
@@ -83,13 +83,13 @@ def estimate_bodies(
     estimate : Estimate
         Base parameters with their covariance.
     identified : Robot
-        A consistent robot for it.
+        A physically consistent robot for the estimate.
     nominal : Robot
         Nominal model, the prior of the bodies.
     basis : BaseParameters
         Estimated base parameters.
     std : ndarray, shape (b,)
-        Standard deviations that replace those of the covariance, such as of `Intervals`.
+        Standard deviations in place of the covariance's, such as from `Intervals`.
     scale : float
         Relative error of the nominal bodies: masses and moments, and centers of mass over their
         distance from the joint and the radius of gyration.
@@ -97,7 +97,7 @@ def estimate_bodies(
     Yields
     ------
     quantity : BodyQuantity
-        Seven of each link.
+        Seven quantities of each link.
     """
     assert estimate.cov is not None
     wider = std / np.where(estimate.std > 0.0, estimate.std, 1.0)

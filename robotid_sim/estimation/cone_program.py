@@ -3,7 +3,7 @@ r"""Full parameters of a physically consistent robot, as a cone program.
 In scaled variables x with :math:`\phi = \phi_0 + D x` around the nominal robot, every body has the
 linear matrix inequality :math:`J_k(\phi) \succeq \epsilon 1` on its pseudo-inertia [1]_, and
 friction and rotor parameters are not negative. It has two objectives: the consistent robot nearest
-to the nominal one with given base parameters, and the one that fits data best [2]_.
+to the nominal one with given base parameters, and the consistent robot that fits data best [2]_.
 
 References
 ----------
@@ -34,8 +34,8 @@ SOLVER_TOLERANCE = 3e-7
 TOTAL_MARGIN = (CONE_MARGIN + SOLVER_TOLERANCE) * np.eye(4)
 
 MIN_NOMINAL_EIGENVALUE = 1e-3
-"""Minimum eigenvalue of a nominal body's scaled pseudo-inertia in the divergence: a link with thin
-CAD may carry thicker parts."""
+"""Minimum eigenvalue of a nominal body's scaled pseudo-inertia in the divergence: a link that is
+thin in CAD may carry thicker parts."""
 
 MAX_WEIGHT = 1e10
 """Maximum weight of the data over that of a parameter, limited by the precision of the solver."""
@@ -119,9 +119,9 @@ class ConsistentProgram:
         """
         count, extra = self.free.size, len(beta)
         whole, offset = R @ self.B, R @ (beta - self.basis.project(self.phi0))
-        size = float(np.linalg.norm(whole, 2))  # slack variables of order one, whatever the noise
+        size = float(np.linalg.norm(whole, 2))  # slack variables of order one for any noise
         weight = min(size**2, MAX_WEIGHT)
-        # As heavy as it should be beside the data; of exact data, which tell all, it would only
+        # Weighted relative to the data; with exact data, which determine all, it would only
         # cost digits.
         divergence *= weight / size**2
         # The log det of the divergence enforces the cone of the body.
@@ -156,7 +156,7 @@ class ConsistentProgram:
         return None if x is None else self._phi(x[:count])
 
     def _constraints(self, bodies: Iterable[int]) -> tuple[Float2D, Float1D, list[object]]:
-        """Return A, b and the cones that b - A x lies in: of some bodies, and of all signs."""
+        """Return A, b and the cones of b - A x, for some bodies and all signs."""
         cones = [self._bodies[k] for k in bodies]
         A, b = self._sign_rows
         kinds = [clarabel.PSDTriangleConeT(4) for _ in cones]

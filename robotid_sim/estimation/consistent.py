@@ -33,11 +33,11 @@ class Consistent(Estimator):
         \quad \text{s.t.} \quad J_k(\phi) \succeq \epsilon 1, \; F_v, F_c, I_a \ge 0 .
 
     The noise comes from unconstrained weighted least squares, and the objective is centered on its
-    solution. The log-det divergence d from the nominal bodies resolves what the data do not
-    determine [2]_: without it the best robot may have links of hundreds of kilograms and of grams.
-    A link without a nominal mass has no divergence, and only a small pull toward the nominal robot.
-    Where constraints are active the estimate is biased, and its covariance, that of the
-    unconstrained fit, is approximate. Further columns of the problem, see `extend_problem`, are
+    solution. The log-det divergence d from the nominal bodies determines the parameters that the
+    data do not determine [2]_: without it the best robot may have links of hundreds of kilograms
+    and of grams. A link without a nominal mass has no divergence, and only a small pull toward the
+    nominal robot. Where constraints are active the estimate is biased, and its covariance, that of
+    the unconstrained fit, is approximate. Further columns of the problem, see `extend_problem`, are
     fitted without constraints.
 
     References
@@ -64,7 +64,7 @@ class Consistent(Estimator):
     """
 
     pull: float = 1e-6
-    """Weight of the squared distance to the nominal, in units of its parameters."""
+    """Weight of the squared distance to the nominal model, in units of its parameters."""
     divergence: float = 0.1
     """Weight of the log-det divergence from the nominal bodies; 0 for none."""
     rounds: int = 5
@@ -92,7 +92,7 @@ class Consistent(Estimator):
         b = basis.rank
         program = ConsistentProgram(problem.nominal, basis)
         rows, has_further = R, R.shape[1] - b
-        if has_further:  # the factor for the robot alone
+        if has_further:  # triangular factor of the robot's columns alone
             rows = triangular_factor(np.hstack([R[:, b:], R[:, :b]]))[has_further:, has_further:]
         phi = program.nearest(beta[:b], rows, pull=self.pull, divergence=self.divergence)
         if phi is None:
@@ -129,8 +129,8 @@ def make_consistent(
     """Find the consistent robot nearest to `nominal` with base parameters `beta`.
 
     Base parameters do not determine all full parameters; the nominal robot resolves them. If no
-    consistent robot has exactly these base parameters, the one of least deviation is taken,
-    weighted by their covariance, and `message` states it.
+    consistent robot has exactly these base parameters, the robot of least deviation, weighted by
+    their covariance, is returned, and `message` states it.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def draw_robots(
     that are not identifiable, which follow the prior, and agree in the base parameters within their
     covariance, which includes unmodeled torque.
 
-    The nominal's masses, centers of mass and inertia may be wrong by the relative error `spread`.
+    Masses, centers of mass and inertia of the nominal model have the relative error `spread`.
     Raises `OptionError` if `count` is less than 1, and `InconsistentInertiaError` if the estimate
     failed or no consistent robot is near one of the samples.
 

@@ -5,10 +5,10 @@ smaller than it: they bias the parameters. Here the torque of joint j is
 
 .. math:: y_j = W_j \beta + \sum_f \Phi_{jf} u_{jf} + e_j, \qquad u_{jf} \sim N(0, \theta_{jf} K_f)
 
-with piecewise linear functions of one quantity f of the joint, low-passed like the rows, of
-independent values, except for a level that the two directions share. Their variances are chosen by
+with piecewise linear functions of one quantity f of the joint, low-passed like the rows, with
+independent values except for a level common to both directions. Their variances are chosen by
 restricted likelihood: most are zero, all of them where the model is right. The rows are then
-weighed by the inverse root of their covariance [1]_, joint by joint, so that every estimator
+weighted by the inverse root of their covariance [1]_, joint by joint, so that every estimator
 ignores what the functions may explain; their remaining effect on the parameters widens the
 intervals, because the functions are the best available model of the truth [2]_.
 
@@ -62,7 +62,7 @@ class Discrepancy:
     noise_std: Float1D
     """Noise of the rows beside the functions [N m], shape (n,)."""
     functions: tuple[RandomFunction, ...] = ()
-    """The function of every one of the `unmodeled`; their columns are the last ones."""
+    """Function of each of the `unmodeled`; their columns are the last ones."""
     repeats: bool = False
     """Whether the residual of the functions repeats with the period, as torque ripple does."""
     unpredicted: "Discrepancy | None" = None
@@ -81,7 +81,7 @@ class Discrepancy:
 
     @property
     def add_unpredicted(self) -> Self:
-        """The discrepancy with the unpredicted functions added to those of the fit."""
+        """Discrepancy with the unpredicted functions added to the functions of the fit."""
         left_out = self.unpredicted
         if left_out is None:
             return self
@@ -109,7 +109,7 @@ class Discrepancy:
 
     @property
     def significant(self) -> tuple[UnmodeledFunction, ...]:
-        """The reported functions, by joint in order of significance, then by size."""
+        """Reported functions, by joint in order of significance, then by size."""
         joints = list(dict.fromkeys(function.joint for function in self.unmodeled))
         large = [function for function in self.unmodeled if function.over_noise >= MIN_TORQUE_RATIO]
         return tuple(sorted(large, key=lambda k: (joints.index(k.joint), -k.over_noise)))
@@ -120,14 +120,14 @@ def add_function_values(
 ) -> Discrepancy:
     r"""Add the values of predictive functions to a discrepancy.
 
-    With the weighing columns :math:`C` of a joint, its residuals :math:`r`, both over the noise,
+    With the weighting columns :math:`C` of a joint, its residuals :math:`r`, both over the noise,
     and the root :math:`R` of the covariance of the values, :math:`\hat u = R (1 + C^T C)^{-1} C^T
-    r`, of the functions that are valid for other motions: two that cancel along this one would not
-    along another. Functions that are weaker than functions of time have no values: drift resembles
-    many causes. Nor have those of a joint whose torque they do not predict along the motion of
-    predictions, without the block of the largest gain; nor, unless they predict it with certainty,
-    those that shared parameters may represent, if they are weaker than an unpredicted function of a
-    different joint.
+    r`, of the functions that are valid for other motions: two functions that cancel in this motion
+    would not cancel in another. Functions that are weaker than functions of time have no values:
+    drift resembles many causes. Neither have functions that do not predict their joint's torque
+    along the motion of predictions, without the block of the largest gain; nor, unless they predict
+    it with certainty, functions that shared parameters may represent and that are weaker than an
+    unpredicted function of a different joint.
 
     The problem has the regressor rows without the discrepancy. The motion is made from positions
     alone, as for predictions; its rows should be finer than those of the problem, which hardly
@@ -189,8 +189,8 @@ def remove_unpredictive(
     """Remove shared functions that do not predict held-out blocks from a discrepancy.
 
     The problem has the regressor rows; the motion is computed from positions alone, as for
-    `add_function_values`; the nominal completes the base parameters. Intervals account for all, the
-    fit for predicted functions.
+    `add_function_values`; the nominal model completes the base parameters. Intervals account for
+    all functions, the fit only for predictive ones.
     """
     while True:
         estimate = WeightedLeastSquares().fit(weigh_discrepancy(problem, discrepancy))
@@ -234,7 +234,7 @@ def _gains_by_block(
 
 
 def weigh_discrepancy(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProblem:
-    r"""Weigh the rows of a problem by the inverse root of their covariance.
+    r"""Weight the rows of a problem by the inverse root of their covariance.
 
     With the functions :math:`\Phi D^{1/2} / \sigma = Q \Lambda^{1/2} V^T` of a joint,
     :math:`(1 + \Phi D \Phi^T / \sigma^2)^{-1/2} = 1 - Q (1 - (1 + \Lambda)^{-1/2}) Q^T`.
@@ -255,7 +255,7 @@ def weigh_discrepancy(problem: LinearProblem, discrepancy: Discrepancy) -> Linea
 
 
 class _Part(NamedTuple):
-    """The columns of one function in the rows of its joint, in two parts."""
+    """Columns of one function in the rows of its joint, in two parts."""
 
     unexplained: Float2D
     """Part that the friction of the joint does not explain [N m], shape (N, k)."""

@@ -269,8 +269,8 @@ class _ExplainedRows:
         gain more together, because two large ones hide the gain of each other. If one is taken,
         functions of the joint's friction are kept, because they cannot be a parameter of a
         different joint. As joints share parameters, unmodeled torque of one hides that of the next:
-        the joints are repeated until nothing changes. The second result are the functions of joints
-        without a selection.
+        the joints are repeated until nothing changes. The second result contains the functions of
+        joints without a selection.
 
         References
         ----------

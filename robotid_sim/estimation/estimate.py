@@ -1,4 +1,4 @@
-"""The result of an estimator, and its file form."""
+"""Result of an estimator, and its file format."""
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -81,7 +81,7 @@ class Estimate:
     cov_white: Float2D | None = None
     """Covariance of `beta` if residuals were white, shape (b, b)."""
     block: float | None = None
-    """Length of the blocks of `cov` [s]; None without."""
+    """Length of the blocks of `cov` [s]; None without blocks."""
     cond: float = np.inf
     """Condition number of the weighted regressor with columns of unit length."""
     rows: int = 0
@@ -91,19 +91,19 @@ class Estimate:
     success: bool = True
     message: str = ""
     criterion: str = "squares"
-    """What was minimized: ``squares``, ``absolute``, ``huber`` or ``student`` residuals, or
+    """Minimized criterion: ``squares``, ``absolute``, ``huber`` or ``student`` residuals, or
     ``restricted`` squares, of some rows or with a prior."""
     criterion_over_optimum: float | None = None
     """Value of the criterion over its minimum, for searches; None for closed forms."""
     weights: Float1D | None = None
     """Weights of the joints in the criterion, shape (n,); None for `noise_std` inverted."""
     dof: Float1D | None = None
-    """Degrees of freedom of `cov`, where it is not that of a fit of the rows, shape (b,)."""
+    """Degrees of freedom of `cov`, if it is not from a fit of the rows, shape (b,)."""
     unbiased: bool = True
     """Whether the covariance describes the whole error."""
     pseudo: Float1D | None = None
-    """Torques whose weighted least-squares fit this is, if they are not those of the problem, shape
-    (N n,); not in files."""
+    """Torques of which this is the weighted least-squares fit, if they differ from the problem's,
+    shape (N n,); not in files."""
     options: dict[str, Any] = field(default_factory=dict)
     """Hyper-parameters of the estimator."""
 

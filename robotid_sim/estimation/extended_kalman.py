@@ -47,18 +47,18 @@ class ExtendedKalman(Estimator):
     with white noise v of the torques and n of the positions [1]_; the former is estimated by
     maximum likelihood, see `robotid_sim.estimation.output_error`. The equations are linearized
     about the latest estimate, except for the slopes of the rigid bodies by position and velocity,
-    which are those along a prediction by the first model. Covariances are updated one position
+    which are evaluated along a prediction by the first model. Covariances are updated one position
     after the other in Joseph's form, with parameters in units of their first deviations.
 
-    A filter that is linearized far from the truth diverges, and [1]_ found it to depend on its
+    A filter that is linearized far from the truth diverges, and [1]_ found that it depends on its
     start. It starts from weighted least squares, with its standard deviations times `spread` and
     its correlations: the data count twice, the first time with the weight of one over the square of
     `spread`.
 
     The covariance holds for white noise and a model without errors; where innovations exceed their
     predicted size, it is scaled accordingly, but not for their correlation, in contrast to output
-    error. With the same noise its estimate is about that of output error; it reads the log once and
-    in order, as on a moving robot.
+    error. With the same noise its estimate is close to that of output error; it reads the log once
+    and in order, as on a moving robot.
 
     References
     ----------

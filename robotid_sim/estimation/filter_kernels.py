@@ -38,9 +38,9 @@ def accelerations(
     """Fill the slopes A (N, n, 2 n), B (N, n, b), G (N, n, n) by state, parameters and torques.
 
     They belong to the acceleration of a step with the inertia M, the slopes T_q and T_v by position
-    and velocity, shape (N, n, n), and the regressor Y (N, n, b), all in the middle of the step, but
-    velocity after a `share` of it, shape (N, n): (M + T_v h share) da = dtau - T_q dq - (h / 2 T_q
-    + T_v) dv - Y dbeta.
+    and velocity, shape (N, n, n), and the regressor Y (N, n, b), all in the middle of the step,
+    except the velocity, which is after a `share` of it, shape (N, n): (M + T_v h share) da = dtau -
+    T_q dq - (h / 2 T_q + T_v) dv - Y dbeta.
     """
     N, n, b = Y.shape
     right = np.empty((n, 3 * n + b))
@@ -98,9 +98,9 @@ def _add_input_noise(P: Float2D, G: Float2D, h: float) -> None:
 
 @jit
 def _update(P: Float2D, j: int, n: int, c: float, r: float, gain: Float1D) -> float:
-    """Update P (d, d) by the position of joint j with variance r; return that of the innovation.
+    """Update P (d, d) by the position of joint j with variance r; return the innovation variance.
 
-    In Joseph's form (1 - K H) P (1 - K H)^T + r K K^T, exactly symmetric. Fills the gain K (d,).
+    Joseph's form (1 - K H) P (1 - K H)^T + r K K^T, exactly symmetric. Fills the gain K (d,).
     """
     d = P.shape[0]
     row = P[j] + c * P[n + j]
@@ -128,8 +128,8 @@ def kalman_gains(
     """Fill the gains K (N, 2 n, n) and variances s (N, n) of innovations of a Kalman filter.
 
     A (N, n, 2 n) are slopes of the acceleration, G (N, n, m) accelerations by one standard
-    deviation of every noise, r (n,) variances of the positions. P (2 n, 2 n), the covariance
-    before the first sample, becomes that after the last.
+    deviation of every noise, r (n,) variances of the positions. P (2 n, 2 n), the covariance before
+    the first sample, becomes the covariance after the last.
     """
     N, n = s.shape
     F, gain = np.empty((2 * n, 2 * n)), np.empty(2 * n)
@@ -160,7 +160,7 @@ def likelihood(
     """Compute twice the negative log-likelihood of positions, up to a constant.
 
     Arguments as for `kalman_gains`, and the innovations (N, n) of a prediction with different
-    gains, shape (N, 2 n, n); those of the Kalman filter follow from them by the slopes.
+    gains, shape (N, 2 n, n); the innovations of the Kalman filter follow from them by the slopes.
     """
     N, n = innovations.shape
     F, gain, d = np.empty((2 * n, 2 * n)), np.empty(2 * n), np.zeros(2 * n)
@@ -196,7 +196,7 @@ def sensitivities(
     """Fill psi (N, n, b): derivatives of the predicted positions by the parameters.
 
     A (N, n, 2 n) and B (N, n, b) are slopes of the acceleration. D (2 n, b), the derivatives of the
-    state before the first sample, become those after the last.
+    state before the first sample, become the derivatives after the last.
     """
     N, n, b = psi.shape
     a = np.empty(b)

@@ -47,7 +47,7 @@ class Fitness(Protocol):
         """Compute the costs (m,) of candidates X (m, b)."""
 
     def minimum(self) -> Float1D:
-        """Find the candidate of least cost, shape (b,)."""
+        """Find the candidate of minimum cost, shape (b,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ class SquaredFitness:
     R: Float2D
     """Triangular factor of the weighted regressor, shape (b, b)."""
     z: Float1D
-    """Its share of the torques, shape (b,)."""
+    """Projection of the torques onto its basis, shape (b,)."""
     offset: float
     """Cost of the best candidate."""
 
@@ -80,7 +80,7 @@ class SquaredFitness:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowFitness:
-    """A cost that reads every row, `BLOCK_SIZE` of them at a time."""
+    """Cost that reads all rows, `BLOCK_SIZE` at a time."""
 
     W: Float2D
     """Weighted rows, shape (N, b)."""

@@ -79,11 +79,11 @@ def estimate_eps(
 
     The linear parameters are eliminated, see `variable_projection`; weights come from the
     residuals, as in weighted least squares. Joints whose velocity is not identifiable keep the
-    nominal one: those without Coulomb friction, or with friction below the noise. A joint with a
+    nominal one: joints without Coulomb friction, or with friction below the noise. A joint with a
     significantly better, but no best value has the equally good value nearest to the nominal one,
     marked as one-sided: friction may change sign within a sample.
 
-    Fc must be among the parameters of the basis. All `joints` are searched, by default all.
+    Fc must be among the parameters of the basis. The given `joints` are searched, by default all.
     """
     problem = SeparableProblem(build_problem(motion, nominal, basis), motion)
     begin, wls, every = nominal.eps, WeightedLeastSquares(), np.arange(nominal.dof)
@@ -153,9 +153,9 @@ def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> Frictio
     `choose_structure`, are searched; a velocity is accepted where it improves the prediction of
     held-out blocks, joint by joint.
 
-    The motion is made from positions alone: one that follows from the model hides its friction.
-    Other joints keep the nominal velocity; the result is None if all do, or if the basis does not
-    contain Fc of every joint.
+    The motion is made from positions alone: a motion that follows from the model hides its
+    friction. Other joints keep the nominal velocity; the result is None if all do, or if the basis
+    does not contain Fc of every joint.
     """
     if not {f"Fc{j + 1}" for j in range(nominal.dof)} <= set(basis.names):
         return None

@@ -10,8 +10,8 @@ with a vertical first axis, first moments of its link become identifiable only i
 that the base parameters are those of the tilted robot.
 
 A different magnitude of gravity is an error of the model, or of the clock of the log: with times
-:math:`c\,t` accelerations are :math:`c^{-2}` times as large, and torques are those of inertia
-:math:`c^2 \phi` in gravity :math:`c^{-2} g`. A log cannot distinguish the two.
+:math:`c\,t` accelerations are :math:`c^{-2}` times as large, and torques equal those with inertia
+:math:`c^2 \phi` and gravity :math:`c^{-2} g`. A log cannot distinguish the two.
 """
 
 from dataclasses import dataclass, replace
@@ -50,11 +50,11 @@ class GravityFit:
     nominal: Robot
     """Robot with that gravity."""
     basis: BaseParameters
-    """Its base parameters."""
+    """Base parameters of that robot."""
     assumed: Float1D
     """Gravity of the nominal model [m/s^2], shape (3,)."""
     cov: Float2D
-    """Covariance of its relative change in two perpendicular directions and along itself, (3, 3).
+    """Covariance of the relative change in two perpendicular directions and along gravity, (3, 3).
     """
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class GravityFit:
 
     @property
     def excess(self) -> float:
-        """Magnitude over that of the nominal gravity, minus one."""
+        """Magnitude over the nominal magnitude of gravity, minus one."""
         return float(np.linalg.norm(self.nominal.gravity) / np.linalg.norm(self.assumed) - 1.0)
 
     def sentences(self) -> list[str]:
@@ -106,7 +106,7 @@ def revise_gravity(motion: Motion, nominal: Robot, basis: BaseParameters) -> Gra
     """Estimate gravity where it differs from the nominal one.
 
     Direction and magnitude are separate hypotheses. Each is accepted if it improves the prediction
-    of held-out blocks, and is significantly worse for no joint.
+    of held-out blocks, and does not significantly worsen the prediction of any joint.
 
     The result is None if gravity does not differ significantly, or the robot has none.
     """
@@ -140,7 +140,7 @@ def refine_gravity(fit: GravityFit, motion: Motion) -> GravityFit:
 
 
 def gravity_columns(problem: LinearProblem, motion: Motion, beta: Float1D) -> Float:
-    """Compute the torque per relative gravity, two perpendicular and along itself, (N, n, 3).
+    """Compute the torque per relative change of gravity on the three `_axes`, (N, n, 3).
 
     Rows are those of the problem of the motion; the bodies have the base parameters `beta`.
     """

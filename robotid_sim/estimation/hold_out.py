@@ -1,7 +1,7 @@
 r"""Held-out likelihood of linear models whose rows have one noise per joint.
 
 With the rows split into contiguous blocks, the parameters and the noise :math:`\hat\sigma_j` of
-every joint come from all blocks but one, and the likelihood of that one is
+every joint come from all blocks but one, and the likelihood of the omitted block is
 
 .. math:: \ell = -\sum_j \Big( m_j \log \hat\sigma_j + \frac{\nu + m_j}{2}
     \log \Big( 1 + \frac{|y_j - A_j \hat\beta|^2}{\nu \hat\sigma_j^2} \Big) \Big)
@@ -49,7 +49,7 @@ MIN_TESTED_GAIN_RATIO = 1.5
 """Minimum gain over its standard error after a test of the whole sample."""
 
 MIN_UNSHARED_GAIN_RATIO = 1.0
-"""The same for functions that cannot be a parameter of a different joint."""
+"""Same ratio for functions that cannot be a parameter of a different joint."""
 
 RIDGE_WEIGHT = 1e-10
 """Addition to the diagonal of the normal equations of unit columns, so that no fit fails."""
@@ -172,8 +172,8 @@ class _Sums(NamedTuple):
     def solve(self, effects: Bool1D, floor: Float1D) -> tuple[Float2D, Float2D, Float, Float2D]:
         """Fit each of the sets with columns that are parameters or `effects`.
 
-        Parameters, shape (m, b), and noise, (m, n), at least the floor; the normal matrix,
-        (m, b, b), and squared residuals, (m, n), of the last weights.
+        Returns parameters, shape (m, b), and noise, (m, n), at least the floor; the normal matrix,
+        (m, b, b), and squared residuals, (m, n), for the last weights.
         """
         (m, n), b = self.rows.shape, effects.size
         free = np.maximum(self.rows - (~effects).sum() / n, 1.0)

@@ -1,10 +1,10 @@
 """Ordinary and weighted least squares with covariance for colored residuals.
 
-Logs that do not fit into memory come in parts, linear problems of some seconds: one pass over them
-gives one small triangular factor per joint, from which weights and parameters follow; a second pass
-adds up the covariance, whose blocks must lie within parts.
+Logs that do not fit into memory are read in parts, which are linear problems of some seconds: one
+pass over them gives one small triangular factor per joint, from which weights and parameters
+follow; a second pass adds up the covariance, whose blocks must lie within parts.
 
-Weights of rows of several logs, by the noise of every log and joint.
+Weights of the rows of several logs by the noise of each log and joint.
 """
 
 import time

@@ -1,13 +1,13 @@
-r"""Estimation of a payload from a log with it and a log without.
+r"""Estimation of a payload from one log with it and one log without it.
 
-Both logs share the parameters of the robot, and only the loaded one has the load's own,
+Both logs share the parameters of the robot, and only the loaded one has parameters of the load,
 
 .. math:: \begin{pmatrix} \tau_0 \\ \tau_1 \end{pmatrix} =
     \begin{pmatrix} W_0 & 0 \\ W_1 & L_1 \end{pmatrix}
     \begin{pmatrix} \beta \\ \phi_L \end{pmatrix},
 
-so that one weighted fit gives both, the uncertainty of the robot included [1]_. Errors common to
-both logs, such as that of a friction model, go into :math:`\beta`.
+so that one weighted fit gives both, including the uncertainty of the robot [1]_. Errors common to
+both logs, such as errors of a friction model, go into :math:`\beta`.
 
 References
 ----------
@@ -74,7 +74,7 @@ class PayloadEstimate:
 
     @property
     def is_absent(self) -> bool:
-        """Whether the mass does not differ from zero; then the center is not identifiable."""
+        """Whether the mass does not differ from zero; the center is then not identifiable."""
         return self.mass <= MIN_MASS_RATIO * self.mass_std
 
     def sentences(self) -> list[str]:
@@ -103,9 +103,9 @@ def payload_columns(motion: Motion, nominal: Robot) -> Float2D:
 def payload_parameters(
     nominal: Robot, mass: float, com: Float1D, central: Float2D | None = None
 ) -> Float1D:
-    """Compute the ten parameters of a shown load about the frame of the last link, shape (10,).
+    """Compute the ten parameters of a known load about the frame of the last link, shape (10,).
 
-    Parameters as of `Robot.with_payload`.
+    Parameters are the same as for `Robot.with_payload`.
     """
     tensor: Float2D = np.zeros((3, 3)) if central is None else central
     return inertia.transform(inertia.pack(mass, com, tensor), nominal.T_last_tip)
@@ -123,13 +123,13 @@ def estimate_payload(
     """Estimate a load from the motions of two logs, without and with it.
 
     The motions have rows at the same rate; their trajectories need not be the same. The nominal
-    model and its base parameters, those identifiable from the recorded torques, are of the robot
-    without load. The estimator is by default weighted least squares. Errors of the torque
+    model and its base parameters, which are identifiable from the recorded torques, describe the
+    robot without load. The estimator is by default weighted least squares. Errors of the torque
     constants, independent and of the relative standard deviation `gain_std`, are equal in both logs
     and not identifiable: they widen the standard deviations. Raises `RankDeficientError` if no
     joint torque depends on a load at all.
     """
-    # Independent parameters of a load that measured torques depend on, all as combinations of them.
+    # Independent load parameters on which measured torques depend; the others combine them.
     measured = np.asarray(loaded.tau.any(axis=0))
     last = parameters.inertial_slice(nominal.dof - 1)
     Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
@@ -208,7 +208,7 @@ def payload_problem(
 
 
 def list_load_unknowns(nominal: Robot) -> Int1D:
-    """List independent parameters of a load with shown mass.
+    """List independent parameters of a load with known mass.
 
     Raises `RankDeficientError` if the mass is not identifiable separately from them.
     """

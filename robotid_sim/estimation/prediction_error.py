@@ -66,7 +66,7 @@ class Observer(NamedTuple):
     unit that is equal for all samples of a joint."""
 
     def weigh(self, part: slice, x: Float) -> Float:
-        """Weigh innovations (m, n), or their sensitivities (m, n, b), of some samples."""
+        """Weight innovations (m, n), or their sensitivities (m, n, b), of some samples."""
         weights, flat = self.weights[part], x.reshape(*x.shape[:2], -1)
         product = weights[:, :, None] * flat if weights.ndim == 2 else weights @ flat
         return np.asarray(product.reshape(x.shape))
@@ -80,7 +80,8 @@ the model loses the motion."""
 def find_settled_samples(bandwidth: float, recording: RecordedLog) -> Bool1D:
     """Find the samples at which constant gains of a bandwidth [rad/s] have settled, shape (N,).
 
-    They have not where positions are missing, nor until the start, or a gap, has decayed.
+    Samples without positions, and those before the effect of the start or of a gap has decayed, are
+    excluded.
     """
     sound, step = recording.valid.all(axis=1), bandwidth * recording.dt
     missed = np.where(sound, 0.0, step)
@@ -101,8 +102,8 @@ def slopes_by_part(
 def fit_predictions(problem: LinearProblem, observe: Observe, block: float | None) -> Estimate:
     """Minimize the weighted innovations, starting from least squares.
 
-    Its covariance is the block sandwich of the last step. Without recordings of a whole robot it is
-    weighted least squares, as its message states.
+    The covariance is the block sandwich of the last step. Without recordings of a whole robot the
+    fit is weighted least squares, as its message states.
     """
     began, method = time.perf_counter(), WeightedLeastSquares(block=block)
     wls = method.fit(problem)
@@ -149,7 +150,7 @@ class _GaussNewton:
             if not fit.success:
                 return beta, None, fit.message
             step = fit.beta - beta
-            # It does not change the torque, as at convergence without noise.
+            # The step does not change the torque, as at convergence without noise.
             change, size = (np.linalg.norm(x) for x in (self.problem.W @ step, self.problem.y))
             if change < MIN_STEP * size or (np.abs(step) < STEP_TOLERANCE * fit.std).all():
                 return fit.beta, fit, ""
@@ -177,7 +178,7 @@ class _GaussNewton:
         return None
 
     def _rows(self, observers: list[Observer], beta: Float1D) -> LinearProblem | None:
-        """Linearize the problem about parameters; None if their model loses the motion."""
+        """Linearize the problem about parameters; None if their model diverges from the motion."""
         self.evaluations += 1
         robot, parts = make_simulated_robot(self.problem, beta), []
         for observer in observers:

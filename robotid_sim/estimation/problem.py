@@ -193,11 +193,11 @@ def extend_problem(
 ) -> LinearProblem:
     """Append columns, whose parameters are not those of a robot.
 
-    Of the estimators of full parameters only the consistent one fits them, in addition to its
+    Among the estimators of full parameters, only the consistent one fits them, in addition to its
     robot.
 
     Columns are the torque per unit parameter [N m or N], shape (N n, e), and come last. Raises
-    `ShapeError` if their rows are not those of the problem, or there is not one per symbol.
+    `ShapeError` if their rows are not those of the problem, or there is not one column per symbol.
     """
     if columns.shape != (len(problem.W), len(symbols)):
         raise ShapeError(

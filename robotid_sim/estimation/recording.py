@@ -15,12 +15,12 @@ class RecordedLog:
     q: Float2D
     """Measured position [rad or m], shape (N, n)."""
     tau: Float2D
-    """Measured torque of the step that begins at about every position, minus known loads and other
-    torque without a parameter [N m], shape (N, n)."""
+    """Measured torque of the step that begins near every position, minus known loads and other
+    torque without parameters [N m], shape (N, n)."""
     dq: Float1D
     """Approximate velocity of the first sample [rad/s], shape (n,)."""
     valid: Bool2D
-    """Which positions are measured; others are interpolated, shape (N, n)."""
+    """Whether a position is measured; others are interpolated, shape (N, n)."""
     dt: float
     """Sample time [s]."""
     lead: float

@@ -119,8 +119,8 @@ def span_of(columns: Float2D) -> Float2D:
 def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:
     r"""Compute the Cramér-Rao bound :math:`(W^T \Sigma^{-1} W)^{-1}`.
 
-    For exactly known motion and white Gaussian torque noise; it is the reference value of errors,
-    which preprocessing of noisy motion can only approach.
+    It holds for exactly known motion and white Gaussian torque noise, and is the reference value of
+    errors, which preprocessing of noisy motion can only approach.
 
     Parameters
     ----------

@@ -174,8 +174,8 @@ class RestrictedLeastSquares(Estimator):
 def estimate_coloring(problem: LinearProblem, whole: Estimate) -> tuple[Float1D, Float1D]:
     """Estimate the coloring of the residuals of the weighted fit of all rows, both shape (b,).
 
-    That is its standard deviations by blocks over those of white residuals, and the degrees of
-    freedom of the former.
+    Returns the ratio of standard deviations by blocks to standard deviations for white residuals,
+    and the degrees of freedom of the blocks.
     """
     variance, dof = block_variance(problem, whole.beta, 1.0 / whole.noise_std, block_of(whole))
     reduction, unrestricted = reduce_rows(problem), RestrictedLeastSquares().restrictions(problem)
@@ -216,7 +216,7 @@ that the covariance has an inverse."""
 
 
 class NominalPrior(NamedTuple):
-    """Prior of base parameters by a nominal robot, if every full one errs by its own size."""
+    """Prior of base parameters from a nominal robot whose full parameters err by their size."""
 
     beta: Float1D
     """Nominal values, shape (b,)."""
@@ -239,7 +239,7 @@ class RestrictedFit(NamedTuple):
     free: Bool1D
     """Which parameters were estimated, shape (b,)."""
     undetermined: Bool1D
-    """Which are neither fixed nor determined by the rows, shape (b,)."""
+    """Parameters neither fixed nor determined by the rows, shape (b,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -323,15 +323,15 @@ class Restrictions:
     ) -> Float2D:
         """Compute the covariance of all parameters, shape (b, b).
 
-        `std` are the standard deviations of the fit of all rows, a small share of which fixed
-        parameters have; `random` the errors by random effects, shape (p, k); `color` standard
+        `std` are the standard deviations of the fit of all rows; fixed parameters have a small
+        share of theirs; `random` the errors by random effects, shape (p, k); `color` standard
         deviations over those of white residuals.
         """
         inverse, free = np.linalg.inv(fit.R), fit.free
         part = Reduction(reduction.factors[:, :, np.append(free, True)], reduction.samples)
         noise = white_covariance(part, fit.weights, fit.sigma, inverse)
         cov_free = noise * np.outer(color[free], color[free]) + random @ random.T
-        if self.prior is not None:  # it counts as measurements
+        if self.prior is not None:  # the prior counts as measurements
             half = self.nominal.root[:, free] / self.prior @ (inverse @ inverse.T)
             cov_free = cov_free + half.T @ half
         cov = np.diag((FIXED_STD_RATIO * std) ** 2)

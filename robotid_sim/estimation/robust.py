@@ -41,7 +41,7 @@ class RobustLeastSquares(Estimator):
     .. math:: y^* = W \beta + \sigma\, \psi(r / \sigma) / \overline{\psi'}
 
     are fitted by weighted least squares and updated until convergence [1]_. Their covariance and
-    intervals are those of the M-estimate, correlation of the residuals included, so that they are
+    intervals are those of the M-estimate, including correlation of the residuals, so that they are
     valid with outliers. For ``huber`` the score is r up to 1.345, and constant beyond; for
     ``student`` it is :math:`(\nu + 1) r / (\nu + r^2)`, which ignores large outliers.
 

@@ -2,8 +2,8 @@ r"""Selection of hypotheses about the rows of a log, by the likelihood of held-o
 
 A hypothesis is a set of columns in addition to those of a linear problem: a term of a joint's
 torque, or the effect of a data fault. Approximate gains, with fixed noise of the joints, select
-finalists; these are compared by held-out blocks [1]_. Among equal ones the one with the fewest
-parameters is taken, all others are tried again in addition, and those that become unnecessary are
+finalists; these are compared by held-out blocks [1]_. Among equal hypotheses, the one with the
+fewest parameters is selected, all others are tried again in addition, and unnecessary ones are
 removed.
 
 References
@@ -136,8 +136,8 @@ def select_groups(
 ) -> list[int]:
     """Select the groups of columns that are needed in addition to one another.
 
-    The weakest is removed until all are significant; `judge` returns, from a gain by block, whether
-    it is and its size.
+    The weakest group is removed until all are significant; `judge` returns, for a gain by block,
+    whether it is significant, and its size.
     """
     selected = list(range(len(groups)))
     while selected:

@@ -61,7 +61,7 @@ class JointStates:
     torque: Float1D
     """Torque of the whole model [N m]."""
     time: Float1D
-    """From 0 to 1."""
+    """Relative time, from 0 to 1."""
     phase: Float1D
     """Time in periods; all zero where the rows have less than two."""
     eps: float
@@ -87,7 +87,7 @@ class Dependence(NamedTuple):
     makes them uncertain if something else is unmodeled."""
     period: float | None = None
     level: float = 0.0
-    """Variance of the common level of all values over that about it."""
+    """Variance of the common level of all values over the variance about that level."""
     open_ends: tuple[bool, bool] = (False, False)
     """Whether other motions may go below the first knot, above the last."""
 
@@ -110,7 +110,7 @@ class RandomFunction(NamedTuple):
     """A piecewise linear function of random values with zero mean."""
 
     knots: Float1D
-    """In the unit of its quantity, shape (k,)."""
+    """Knots in the unit of the quantity, shape (k,)."""
     mean: Float1D
     """Mean subtracted from the functions of the knots, shape (k,)."""
     root: Float2D
@@ -197,7 +197,7 @@ class UnmodeledFunction:
     values: tuple[float, ...] = ()
     """Values at the knots [N m], for a lag [s]; empty if not identifiable."""
     friction: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Part that the fitted Fv, Fc and Fo of the joint contain, not to be counted twice."""
+    """Part that the fitted Fv, Fc and Fo already contain, to avoid counting it twice."""
 
     @property
     def cause(self) -> str:

@@ -1,8 +1,9 @@
 r"""Joint terms of a fit, and the rows without them.
 
 A fit projects the columns of its terms out of the rows of every joint: with weights by joint, the
-other parameters and their covariance equal those of a fit with all of them [1]_. Terms shared by
-two joints are subtracted as fitted, and their covariance widens that of the estimate.
+other parameters and their covariance equal those of a fit with all parameters [1]_. Terms shared by
+two joints are subtracted with fitted values, and their covariance widens the covariance of the
+estimate.
 
 References
 ----------
@@ -119,7 +120,7 @@ class Structure:
 
 
 EMPTY_STRUCTURE = Structure((), np.zeros((0, 0)), np.zeros((0, 0)))
-"""The structure of a fit without further terms."""
+"""Structure of a fit without further terms."""
 
 
 def project_out(rows: Float, columns: Float) -> Float:

@@ -1,10 +1,10 @@
 """Selection of joint terms by evidence.
 
 Every kind of term of every joint is a candidate, see `robotid_sim.model.joint_terms`: further
-columns of the linear problem for a given nonlinear constant. The one that increases the likelihood
-of held-out blocks most is taken, see `robotid_sim.estimation.selection`, its constant is optimized,
-and all others are tried again in addition; terms that become unnecessary are removed. So all
-accepted terms improve predictions.
+columns of the linear problem for a given nonlinear constant. The candidate that increases the
+likelihood of held-out blocks most is selected, see `robotid_sim.estimation.selection`, its constant
+is optimized, and all others are tried again in addition; terms that become unnecessary are removed.
+So all accepted terms improve predictions.
 """
 
 from collections.abc import Sequence, Set
@@ -26,7 +26,7 @@ from robotid_sim.model.joint_terms import LOADED, SPRING, TERM_KINDS, select_kin
 from robotid_sim.model.robot import Robot
 
 PARTNER_COUNT = 3
-"""Number of further terms of its joint that a finalist is tried with if none gains alone."""
+"""Number of further terms of its joint tried with a finalist if none gains alone."""
 
 MAX_TERMS_PER_JOINT = 5
 """Maximum mean number of terms per joint."""
@@ -134,10 +134,10 @@ class _TermSearch:
         return [chosen[k] for k in needed]
 
     def _select_best(self, chosen: Sequence[Candidate]) -> list[Candidate]:
-        """Select the candidate with the largest gain, given the chosen ones; none if none gains.
+        """Select the candidate with the largest gain, given the chosen ones, if one gains.
 
-        If no single one gains, two of a joint may: the residual of one large term hides the gain of
-        the other.
+        If no single candidate gains, two of a joint may gain together: the residual of one large
+        term hides the gain of the other.
         """
         likely, margin = self._finalists(chosen)
         tried = [[self._optimize_constant(first, chosen)] for first in likely]

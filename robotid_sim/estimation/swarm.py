@@ -30,7 +30,7 @@ MASS_FACTOR = 2.0
 """Maximum mass of a link over the nominal one."""
 
 SIZE_FACTOR = 2.0
-"""Maximum distance of the mass of a link from its frame over the nominal one."""
+"""Maximum distance of a link's mass from its frame over the nominal distance."""
 
 DRIVE_FACTOR = 5.0
 """Maximum friction and rotor inertia over the nominal ones."""
@@ -58,7 +58,7 @@ class SwarmEstimator(Estimator):
     weights: Weights = "noise"
     """Weights of the joints: ``equal``, or the inverse of their ``noise`` by least squares."""
     bounds: BoxOrigin = "fit"
-    """Box of the search: around the least-squares ``fit``, or from ``physics`` and the nominal."""
+    """Box of the search: about the ``fit`` by least squares, or by ``physics`` (nominal model)."""
     fraction: float = 0.1
     """Half width of the box around the fit, share of every parameter."""
     spread: float = 3.0
@@ -81,7 +81,7 @@ class SwarmEstimator(Estimator):
         return f"{'wls' if self.weights == 'noise' else 'ls'}-{self.optimizer}"
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
-        """Search the best candidate within the given number of evaluations."""
+        """Search for the best candidate within the given number of evaluations."""
         began = time.perf_counter()
         classical = WeightedLeastSquares() if self.weights == "noise" else OrdinaryLeastSquares()
         start = classical.fit(problem, rng)
@@ -125,10 +125,10 @@ class SwarmEstimator(Estimator):
 def physical_box(nominal: Robot, basis: BaseParameters) -> tuple[Float1D, Float1D]:
     """Compute bounds of base parameters from bodies of about the nominal size.
 
-    A link has a mass of at most twice the nominal one, anywhere within twice the distance at which
-    the nominal link has its mass (radius of gyration about the link frame); friction and rotor
-    inertia lie between zero and five times the largest nominal value of the robot. Base parameters
-    are bounded by interval arithmetic; both bounds have shape (b,).
+    A link has a mass of at most twice the nominal one, within twice the radius of gyration of the
+    nominal link about the link frame; friction and rotor inertia lie between zero and five times
+    the largest nominal value of the robot. Base parameters are bounded by interval arithmetic; both
+    bounds have shape (b,).
     """
     low, high = np.zeros_like(basis.B[0]), np.zeros_like(basis.B[0])
     for k, link in enumerate(nominal.links):

@@ -64,7 +64,7 @@ class TermRows:
         state = (motion.q, motion.dq, motion.ddq)
         states = TermStates.from_motion(
             model, *state, t=motion.from_middle
-        )  # Fv is that of the mean
+        )  # Fv is the value at the mean time
         return cls(
             problem=problem,
             motion=motion,
@@ -133,7 +133,7 @@ class TermRows:
         )
 
     def estimate_gains(self, chosen: Sequence[Candidate], others: Sequence[Candidate]) -> Float1D:
-        """Estimate the gain of others, given chosen ones, in the sample with fixed noise."""
+        """Estimate the gain of other candidates, given chosen ones, for fixed noise."""
         y = self.problem.unstack_rows(self.problem.y)
         return self.residual(chosen).gains(y, [c.columns for c in others])
 
@@ -280,8 +280,8 @@ def _bounds(rows: TermRows, term: Candidate) -> tuple[float, ...]:
 def _rotor_torque(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> Float2D | None:
     """Compute the torque of one standard deviation of rotors known only in sum with their links.
 
-    The torque depends on the sum of both inertias, and gear friction on that of the links alone:
-    its factor and the share of the rotor are not identifiable separately.
+    The torque depends on the sum of both inertias, and gear friction on the inertia of the links
+    alone: the friction factor and the share of the rotor are not identifiable separately.
     """
     problem, states = rows.problem, rows.states
     columns = []

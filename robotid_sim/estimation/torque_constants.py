@@ -38,10 +38,10 @@ GAIN_TOLERANCE = 1e-9
 """Maximum change of the gains at convergence."""
 
 MAX_GAIN_DEVIATION = 4.0
-"""Minimum standard deviations of a significant gain error."""
+"""Minimum number of standard deviations of a significant gain error."""
 
 MAX_GAIN_SPREAD, MIN_COMMON_GAIN_ERROR = 0.05, 0.2
-"""Gains that are nearly equal, and all differ much from one, suggest a wrong load."""
+"""Maximum spread and minimum error of equal gains that suggest a wrong load."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ class TorqueConstants:
     std: Float1D
     """Their standard deviations."""
     estimate: Estimate
-    """Base parameters of the robot without load; its noise is that of the measured torques."""
+    """Base parameters of the robot without load; its noise is the noise of the measured torques."""
     steps: int
     success: bool
     message: str
@@ -112,8 +112,8 @@ def estimate_torque_constants(
     of the load, shape (10,), are about the frame of the last link, see `payload_parameters`; for a
     load of known mass [kg] alone, the nine others are estimated. The nominal model and its base
     parameters are those of the robot without load. The blocks of the covariance last `block` [s],
-    by default as the residuals correlate. Raises `LogError` if the torque of a joint was not
-    recorded in both logs.
+    by default according to the correlation of the residuals. Raises `LogError` if the torque of a
+    joint was not recorded in both logs.
     """
     recorded = unloaded.tau.any(axis=0) & loaded.tau.any(axis=0)
     if not recorded.all():

@@ -8,9 +8,8 @@ so that only
 
 remains, with the projector onto the complement of the columns of the regressor W(x) [1]_. The
 columns that do not depend on x are eliminated once, by QR; for the Jacobian the form of [2]_ is
-taken,
-:math:`-P^\perp\, (\partial W / \partial x)\, \beta`, with which the iteration is that of
-Gauss-Newton on all parameters at once.
+taken, :math:`-P^\perp\, (\partial W / \partial x)\, \beta`, which makes the iteration Gauss-Newton
+on all parameters at once.
 
 References
 ----------
@@ -31,7 +30,7 @@ from robotid_sim.estimation.problem import LinearProblem, joint_columns, rows_of
 from robotid_sim.measurement.motion import Motion
 
 VELOCITY_RATIO_RANGE = (1e-3, 10.0)
-"""Range of a velocity over the nominal one; the value of a file may be a guess."""
+"""Range of a velocity over the nominal one; the value in a file may be a guess."""
 
 START_COUNT = 17
 """Number of values over that range for the start of a search: a ramp or a step has no slope."""
@@ -97,7 +96,7 @@ class SeparableProblem:
 class Projection:
     """The residual of a separable problem with eliminated linear parameters.
 
-    The velocities of active joints are searched; those of the others are `frozen`, shape (n,).
+    The velocities of active joints are searched; others are `frozen`, shape (n,).
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class Projection:
         self.nfev = 0
 
     def eps(self, x: Float1D) -> Float1D:
-        """Return all velocities, shape (n,), from the logarithms of the active joints'."""
+        """Return all velocities, shape (n,), from the logarithms of the active ones."""
         eps = np.array(self.frozen)
         eps[self.active] = np.exp(x)
         return eps
@@ -234,8 +233,8 @@ def move_to_nominal(
 ) -> Float1D:
     """Move velocities toward their start, joint by joint, while the fit is equally good.
 
-    For joints without a best value; the weighted squares increase by at most `TIE_TOLERANCE` per
-    joint. Weights as for `search`.
+    This serves joints without a unique best value; the weighted squares increase by at most
+    `TIE_TOLERANCE` per joint. Weights as for `search`.
     """
     for j in joints.tolist():
         projection = Projection(problem, weights, np.array([j]), eps)

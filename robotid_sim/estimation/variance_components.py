@@ -3,9 +3,9 @@ r"""Variance components of a linear model, selected one by one by restricted lik
 .. math:: y = X \beta + \sum_c Z_c u_c + e, \qquad u_c \sim N(0, \theta_c 1), \quad e \sim N(0, 1)
 
 The fixed effects :math:`\beta` are projected out; the likelihood of the residual depends only on
-the variances [1]_. A component enters if its likelihood ratio is improbable without it, where the
-variance lies on the bound of its range: half the time the ratio is zero, else chi-squared with one
-degree of freedom [2]_.
+the variances [1]_. A component enters if its likelihood ratio would be improbable without it. The
+variance then lies at the bound of its range: the ratio is zero with probability one half, else
+chi-squared with one degree of freedom [2]_.
 
 References
 ----------
@@ -28,7 +28,7 @@ from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.estimation.reduction import factor_of_rows
 
 LOG_RANGE = (-14.0, 16.0)
-"""Range of the logarithm of a variance, over that of the noise."""
+"""Range of the logarithm of a variance over the variance of the noise."""
 
 MAX_ROWS_IN_MEMORY = 10_000
 """Maximum number of rows whose copies are in memory at a time."""
@@ -127,9 +127,10 @@ def choose_components(
     """Select the significant variance components.
 
     Fixed effects X, shape (R, b), have full rank, rows noise of unit variance; random effects Z,
-    shape (R, k), are in groups of columns, a component each. `significance` is the probability that
-    any absent component is selected; those in `last` are tried after all others. The variance of
-    one that fixed effects nearly explain is undetermined: `largest`, shape (c,), bounds it.
+    shape (R, k), are in groups of columns, one per component. `significance` is the probability
+    that any absent component is selected; components in `last` are tried after all others. The
+    variance of a component that fixed effects nearly explain is undetermined: `largest`, shape
+    (c,), bounds it.
     """
     b, k = X.shape[1], Z.shape[1]
     R = factor_of_rows(X, Z, y, at_a_time=MAX_ROWS_IN_MEMORY)

@@ -17,10 +17,10 @@ from robotid_sim.trajectory.fourier import rest_basis
 from robotid_sim.trajectory.homing import HomedTrajectory, add_approach
 
 LIMIT_SAMPLES = 200
-"""Points of a run at which the limits are imposed."""
+"""Number of points of a run at which the limits are imposed."""
 
 LIMIT_SHARE = 0.98
-"""Used share of the limits there, with a margin for the times between."""
+"""Share of the limits used at these points, with a margin for the times between."""
 
 MIN_RADIUS = 1e-4
 """Minimum radius of a circle [m]."""
@@ -32,7 +32,7 @@ MAX_ATTEMPTS = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CartesianGrid:
-    """The nonlinear map from coordinates to the motion on a grid of equidistant times."""
+    """Nonlinear map from coordinates to the motion on a grid of equidistant times."""
 
     carrier: CarriedPoint
     center: Float1D
@@ -52,9 +52,9 @@ class CartesianGrid:
     def pull_back(
         self, by_q: Float2D, by_dq: Float2D, by_ddq: Float2D, x: Float1D | None = None
     ) -> Float1D:
-        """Return a gradient with respect to x, (d,), from that to the motion, each (N, n).
+        """Convert gradients with respect to the motion, each (N, n), to the gradient by x, (d,).
 
-        Raises `OptionError` if x is not given: the map is not the same everywhere.
+        Raises `OptionError` if x is not given, because the map depends on it.
         """
         if x is None:
             raise OptionError("a nonlinear grid needs the point x; give it")
@@ -101,13 +101,14 @@ class CartesianFourierOptions(ExcitationFamily):
     harmonics: int = 3
     """Number of harmonics; at least 2."""
     follow: Follow = "wrist"
-    """What follows the path: ``wrist`` by three joints, or ``tip`` by six with its orientation."""
+    """Point on the path: ``wrist``, moved by three joints, or ``tip`` by six with its orientation.
+    """
     center: tuple[float, float, float] | None = None
-    """Center in the root frame [m]; None for that of the best conditioned configuration."""
+    """Center in the root frame [m]; None for its place in the best conditioned configuration."""
     point: tuple[float, float, float] | None = None
     """Point in the frame of the third moving body, or of the tip [m]; None for the wrist center."""
     home: tuple[float, ...] | None = None
-    """Where the approach starts [rad or m]; None for the home pose of the robot."""
+    """Pose at the start of the approach [rad or m]; None for the home pose of the robot."""
 
     def __post_init__(self) -> None:
         if self.harmonics < 2:
@@ -126,10 +127,10 @@ class CartesianFourierOptions(ExcitationFamily):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CartesianFourierSpace:
-    """All Cartesian Fourier series of one robot and one choice of options that rest at both ends.
+    """All Cartesian Fourier series, at rest at both ends, of one robot and one choice of options.
 
     Coordinates are the H radii and 2 H - 2 coefficients of the null space of the rest conditions,
-    in units of the largest circle that the limits allow about the center.
+    in units of the largest circle around the center within the limits.
     """
 
     robot: Robot
@@ -170,7 +171,7 @@ class CartesianFourierSpace:
     def limit_values(self, x: Float1D) -> Float1D:
         """Return the use of position, velocity and acceleration limits, which must not exceed one.
 
-        On a grid; infinite everywhere if the arm cannot follow.
+        Values are on a grid; all are infinite if the arm cannot follow.
         """
         limits, moved = self.robot.limits, self.carrier.moved
         try:
@@ -229,7 +230,7 @@ class CartesianFourierSpace:
         return matrix
 
     def _largest_circle(self) -> float:
-        """Return the radius of the largest circle that the limits allow [m]; raise for none."""
+        """Return the radius of the largest circle within the limits [m]; raise if there is none."""
         circle = np.eye(1, self.size)[0]
         low, high = 0.0, 2.0  # [m], in units of one meter
         while high - low > 0.01 * high and high > MIN_RADIUS:

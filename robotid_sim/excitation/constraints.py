@@ -21,19 +21,19 @@ Slopes = tuple[Float, Float, Float]
 
 
 class MotionConstraint(ABC):
-    """Values along a motion that must stay within bounds; about 1 where they meet them."""
+    """Values along a motion that must stay within bounds; scaled to about 1 at the bounds."""
 
     samples: ClassVar[int] = 80
-    """Points of a run on which the solver imposes it."""
+    """Number of points of a run at which the solver imposes the constraint."""
 
     slack: ClassVar[float] = 0.02
     """Share of the range that the solver does not use, as a margin for the times between."""
 
     checked: ClassVar[int] = 800
-    """Points of a run on which a result is checked, at least ten times `samples`."""
+    """Number of points of a run at which a result is checked, at least ten times `samples`."""
 
     checked_quickly: ClassVar[int] = 240
-    """The same during a search."""
+    """Number of points during a search."""
 
     smooth: ClassVar[bool] = True
     """Whether slopes are continuous, as sequential quadratic programming requires."""
@@ -75,7 +75,7 @@ class MotionConstraint(ABC):
 
 @dataclass(frozen=True, eq=False)
 class TorqueLimit(MotionConstraint):
-    r"""Torque limits under a model, and under an uncertainty of it.
+    r"""Torque limits for a model, optionally with uncertain parameters.
 
     .. math:: |\tau_j| + u \sqrt{\textstyle\sum_k (Y_{jk} \phi_k)^2} \le \rho\, \bar\tau_j
 
@@ -109,7 +109,7 @@ class TorqueLimit(MotionConstraint):
 
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
-        """Return -1 and 1; with an uncertainty one side each for the two edges of the band."""
+        """Return -1 and 1; with an uncertainty, one bound for each edge of the band."""
         ones, free = np.ones(self.joints.size), np.full(self.joints.size, np.inf)
         if self.uncertainty == 0.0:
             return -ones, ones
@@ -125,9 +125,9 @@ class TorqueLimit(MotionConstraint):
         return np.hstack([tau + spread, tau - spread])
 
     def slopes(self, motion: MotionArrays) -> Slopes:
-        """Return derivatives; exact."""
+        """Return the exact derivatives."""
         scale = self._allowance[None, :, None]
-        # From (joint that moves, sample, joint whose torque changes) to (sample, value, joint).
+        # From (moving joint, sample, joint with the torque) to (sample, value, joint).
         slopes = torque_sensitivity(self.robot, motion)
         nominal = [np.moveaxis(part, 0, 2)[:, self.joints] / scale for part in slopes]
         if self.uncertainty == 0.0:
@@ -163,7 +163,7 @@ class TipBox(MotionConstraint):
     robot: Robot
     lower: Float1D
     upper: Float1D
-    """Corners [m], shape (3,); infinite for an open side."""
+    """Lower and upper corner [m], shape (3,); infinite for an open side."""
 
     def __post_init__(self) -> None:
         lower, upper = (np.array(getattr(self, name), dtype=float) for name in ("lower", "upper"))
@@ -199,9 +199,9 @@ class TipPlane(MotionConstraint):
 
     robot: Robot
     normal: Float1D
-    """Shape (3,); need not be of unit length."""
+    """Normal vector, shape (3,), of any length."""
     offset: float
-    """[m], if the normal is of unit length."""
+    """Offset along the normal [m], if the normal has unit length."""
 
     def __post_init__(self) -> None:
         normal = readonly(self.normal, shape=(3,), name="normal of a plane")
@@ -231,7 +231,7 @@ class TipPlane(MotionConstraint):
 
 
 LENGTH_SCALE = 0.1
-"""Unit of length of constraints in space [m], which makes them similar in size to others."""
+"""Unit of length of constraints in space [m]; it scales them like other constraints."""
 
 
 def tip_states(robot: Robot, q: Float2D) -> tuple[Float2D, Float]:
@@ -266,7 +266,7 @@ class Violation:
     t: float
     """Time of the largest violation [s]."""
     value: float
-    """Value there."""
+    """Value at this time."""
     bound: float
     """Bound of the value."""
     unit: str
@@ -288,8 +288,8 @@ def violations(
 ) -> list[Violation]:
     """List every bound that a motion violates, at its worst time.
 
-    Times t [s], shape (N,), and the motion, each part (N, n), belong together; up to the
-    tolerance, in a constraint's own scale, a violation counts as rounding.
+    Times t [s], shape (N,), and the motion, each part (N, n), belong together; violations up to the
+    tolerance, in the scale of the constraint, count as rounding.
     """
     rows = []
     for constraint in constraints:

@@ -1,11 +1,11 @@
-r"""Criteria of a spectrum: condition numbers, trace and largest eigenvalue of the covariance.
+r"""Spectral criteria: condition numbers, trace and largest eigenvalue of the covariance.
 
-Condition numbers are those of the base regressor. By definition they do not weigh joints: one
-newton meter counts alike everywhere. With ``floor`` or ``noise_std`` they do, and with prior data
-they must (see `Criterion.set_data`).
+Condition numbers refer to the base regressor. By definition they do not weight joints: one newton
+meter counts the same for every joint. With ``floor`` or ``noise_std`` they weight joints, which
+prior data require (see `Criterion.set_data`).
 
 Unlike its determinant, trace and eigenvalues of the covariance :math:`C = (W^T S^{-1} W)^{-1}`
-depend on the units of the parameters, so that these are measured in sizes d:
+depend on the units of the parameters, which are therefore divided by sizes d:
 :math:`C_d = D^{-1} C D^{-1}`.
 """
 
@@ -33,7 +33,7 @@ class ConditionNumber(SpectralCriterion):
         = \frac{u_1 v_1^T}{s_1} - \frac{u_b v_b^T}{s_b}
 
     with the singular values s. It depends on the choice of base parameters and on their units.
-    Where singular values cross it has a kink, so that a p-norm is minimized before:
+    It has a kink where singular values cross; therefore a p-norm is minimized first:
     :math:`f_p = \tfrac1{2p} \log \sum_i s_i^{2p} \sum_i s_i^{-2p}`.
 
     References
@@ -64,8 +64,8 @@ class NormalizedConditionNumber(SpectralCriterion):
         \operatorname{diag}(c)^{-1}
 
     with the lengths c of the columns and the gradient G with respect to :math:`W_n`. It does not
-    depend on the units of the parameters, and so not on the size of the motion either: its optimum
-    may leave a joint nearly at rest. It is a number to report, and seldom the one to minimize.
+    depend on the units of the parameters, and therefore not on the size of the motion: at its
+    optimum a joint may be nearly at rest. It is useful to report, but rarely to minimize.
 
     References
     ----------
@@ -96,7 +96,7 @@ class CombinedCondition(SpectralCriterion):
     after [1]_, eq. (44), which prints :math:`\operatorname{cond} + 1/\varphi_{\min}(y) +
     \varphi_{\max} y` and calls y a weighting factor. We read a weight on each of the two terms. The
     singular values are those of :math:`W / \sqrt N`, so that weights do not depend on the number of
-    samples; the logarithm changes no minimum. The term :math:`y_2 s_1` punishes strong excitation.
+    samples; the logarithm changes no minimum. The term :math:`y_2 s_1` penalizes strong excitation.
 
     References
     ----------
@@ -111,7 +111,7 @@ class CombinedCondition(SpectralCriterion):
     y2: float = 1.0
     """Weight of the largest singular value."""
     columns: ColumnScale = "raw"
-    """``raw`` in SI units, as the paper has it, or ``unit`` for columns of unit length."""
+    """``raw`` in SI units, as in the paper, or ``unit`` for columns of unit length."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -127,7 +127,7 @@ class CombinedCondition(SpectralCriterion):
         else:
             _, s, Vt = np.linalg.svd(R)
             V, length = Vt.T, None
-        # the factor sqrt(N) belongs to raw singular values; unit columns have their size already
+        # the factor sqrt(N) applies to raw singular values; unit columns are already normalized
         root_count = 1.0 if length is not None else np.sqrt(count)
         ends = extremes(s / root_count, self.p)
         top, bottom = np.exp(ends.log_large), np.exp(-ends.log_small)
@@ -140,12 +140,12 @@ class CombinedCondition(SpectralCriterion):
 
 
 class Extremes(NamedTuple):
-    """The largest and the smallest singular value, or p-norms in their place."""
+    """The largest and the smallest singular value, or p-norms instead of them."""
 
     log_large: float
-    """Logarithm of the largest one, or of the norm of all."""
+    """Logarithm of the largest singular value, or of the norm of all."""
     log_small: float
-    """Logarithm of the smallest one, or of the inverse of the norm of the inverses."""
+    """Logarithm of the smallest singular value, or of the inverse norm of the inverses."""
     large: Float1D
     """Derivative of `log_large` by the logarithms of the singular values, shape (b,)."""
     small: Float1D
@@ -155,8 +155,8 @@ class Extremes(NamedTuple):
 def extremes(s: Float1D, p: float) -> Extremes:
     """Return the ends of a spectrum: logarithms and their derivatives.
 
-    Singular values s are in falling order; p is the exponent of the norm, for their squares,
-    infinite for the largest and smallest.
+    Singular values s are in decreasing order; p is the exponent of the norm of their squares,
+    infinite for the largest and the smallest value.
     """
     log_large, log_small = float(np.log(s[0])), float(np.log(s[-1]))
     if np.isinf(p):
@@ -178,7 +178,7 @@ def _unit_columns(R: Float2D) -> tuple[Float1D, Float2D, Float1D]:
 def _scale_derivative(
     s: Float1D, V: Float2D, length: Float1D, slope: Float1D
 ) -> tuple[Float2D, Float1D]:
-    """Return the factors of the derivative from that by the logarithms of the singular values."""
+    """Convert the derivative by log singular values to factors of the matrix derivative."""
     by_length = 0.5 * V**2 @ slope  # effect of scaling a column to unit length
     F = np.hstack([V, np.eye(len(V))]) / length[:, None]
     return F, np.concatenate([slope / (2 * s**2), -by_length])
@@ -191,8 +191,8 @@ SIZE_FLOOR = 0.1
 def parameter_sizes(beta: Float1D) -> Float1D:
     """Compute the units of errors of base parameters, shape (b,), above zero.
 
-    A parameter's nominal magnitude, but at least a tenth of the median magnitude: a parameter that
-    is zero by symmetry must not outweigh all others.
+    The unit is the nominal magnitude, but at least a tenth of the median magnitude: a parameter
+    that is zero by symmetry must not dominate all others.
     """
     size = np.abs(beta)
     if not size.any():
@@ -209,7 +209,7 @@ class AOptimality(Criterion):
         \frac{\partial f}{\partial M} = -\frac{M^{-1} D^{-2} M^{-1}}{e^f}, \qquad
         M = \tfrac1N W^T S^{-1} W
 
-    with the weighing of joints S that D-optimality has. The sizes D make the errors relative ones;
+    with the joint weights S of D-optimality. The sizes D make the errors relative;
     with ``scaling="unit"``, or without nominal parameters, they are the SI units, and the result
     depends on the choice of base parameters.
 
@@ -246,9 +246,9 @@ class EOptimality(SpectralCriterion):
         \frac{\partial f}{\partial M} = -\frac{D v v^T D}{\lambda_{\min}}, \qquad
         M = \tfrac1N W^T S^{-1} W
 
-    with its unit eigenvector v, the weighing of joints S that D-optimality has and the sizes D that
-    A-optimality has. Where eigenvalues cross it has a kink, so that the p-norm of those of the
-    covariance is minimized before; p = 1 would be A-optimality.
+    with its unit eigenvector v, the joint weights S of D-optimality and the sizes D of
+    A-optimality. It has a kink where eigenvalues cross; therefore the p-norm of the eigenvalues of
+    the covariance is minimized first; p = 1 would be A-optimality.
 
     References
     ----------
@@ -259,7 +259,7 @@ class EOptimality(SpectralCriterion):
     symbol: ClassVar[str] = "log max eig((W' S^-1 W / N)^-1)"
 
     scaling: ParameterScale = "nominal"
-    """As that of `AOptimality`."""
+    """Units of parameters, as in `AOptimality`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -27,19 +27,18 @@ MAX_ATTEMPTS = 16
 dropped."""
 
 MAX_DROPPED_DRAWS = 50
-"""Draws dropped in a row before smaller ones are taken, and once more before there is none."""
+"""Consecutive dropped draws before draws become smaller; after as many again the search fails."""
 
 REGRESSOR_SAMPLES = 100
 """Samples of a period for criteria.
 
-For 5 harmonics the condition number is exact to 1e-9 without Coulomb friction, and to some percent
-with it: its reversals are shorter than a sample.
-"""
+For 5 harmonics the condition number is exact to 1e-9 without Coulomb friction, and to a few percent
+with it: its reversals are shorter than a sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExcitationQuality:
-    """How well a trajectory excites a model and how much of the limits it uses."""
+    """Excitation of a model by a trajectory, and use of the limits."""
 
     log_det: float
     """log det(W^T S^-1 W / N) of N samples, the D-optimality criterion."""
@@ -65,16 +64,16 @@ def random_design(
     candidates: int = 200,
     progress: Progress = silent,
 ) -> FourierTrajectory:
-    """Return the best of many random feasible Fourier series by D-optimality.
+    """Select the best of many random feasible Fourier series by D-optimality.
 
-    Parameters and exceptions as of `random_designs`.
+    Parameters and exceptions are as in `random_designs`.
 
     Parameters
     ----------
     nominal : Robot
         Limits, torques and regressor.
     basis : BaseParameters
-        The parameters to look for.
+        Base parameters to identify.
     rng : numpy.random.Generator
         Source of the draws.
     options : FourierOptions, optional
@@ -87,7 +86,7 @@ def random_design(
     Returns
     -------
     trajectory : FourierTrajectory
-        The best of them.
+        The best series.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def random_designs(
     candidates: int = 200,
     progress: Progress = silent,
 ) -> list[RandomDesign]:
-    """Return random feasible Fourier series, ordered by a criterion, one per draw.
+    """Draw random feasible Fourier series, ordered by a criterion.
 
     The criterion is by default D-optimality. Raises `OptionError` if there is no candidate, and
     `InfeasibleError` if no draw satisfies the limits; the text names the joint that failed most.
@@ -145,9 +144,9 @@ def random_designs(
 def random_feasible(
     nominal: Robot, rng: np.random.Generator, options: FourierOptions
 ) -> FourierTrajectory:
-    """Return one random Fourier series within position, velocity, acceleration and torque limits.
+    """Draw one random Fourier series within position, velocity, acceleration and torque limits.
 
-    It has its approach from home. Raises `InfeasibleError` if all draws need too much torque.
+    It includes the approach from home. Raises `InfeasibleError` if all draws need too much torque.
     """
     worst = np.zeros(nominal.dof)
     for k in range(2 * MAX_DROPPED_DRAWS):
@@ -171,7 +170,7 @@ def random_feasible(
 def default_path(robot: Robot) -> FourierTrajectory:
     """Return a fixed excitation that depends on kinematics and limits only, one period.
 
-    It is the common reference value of torque for all models of the same robot.
+    It gives the common reference torque for all models of the same robot.
     """
     rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
     return _draw(robot, rng, FourierOptions(periods=1))
@@ -191,7 +190,7 @@ def excitation_quality(
 ) -> ExcitationQuality:
     """Return criterion, condition numbers and use of the limits, 1 at a limit, on a dense grid.
 
-    The regressor takes the part of the trajectory after time zero, the limits all of it.
+    The regressor covers the trajectory after time zero, the limits cover all of it.
     """
     period = trajectory.period or trajectory.duration
     W = base_regressor(robot, basis, trajectory, np.linspace(0.0, period, 500, endpoint=False))
@@ -220,7 +219,9 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
     coefficients = free @ rng.standard_normal((free.shape[1], robot.dof))
     samples = 40 * H
     t = np.arange(samples) * options.period / samples
-    bound = 1.0 / np.cos(np.pi * H / samples)  # a trig polynomial's maximum over that on the grid
+    bound = 1.0 / np.cos(
+        np.pi * H / samples
+    )  # maximum of a trigonometric polynomial over its maximum on the grid
     q, dq, ddq = (part @ coefficients for part in fourier_basis(t, H, options.period))
     middle, half = 0.5 * (q.max(axis=0) + q.min(axis=0)), 0.5 * bound * np.ptp(q, axis=0)
     room = options.margin * limits.half_range

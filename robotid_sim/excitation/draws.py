@@ -17,13 +17,13 @@ MOTION_SAMPLES = 50
 """Number of times at which the velocity of a motion is evaluated."""
 
 HALVING_COUNT = 6
-"""Halvings of the search for the largest feasible size of a draw."""
+"""Number of halvings in the search for the largest feasible size of a draw."""
 
 MIN_DRAW_SHARE = 0.02
 """Share of a draw below which it is dropped."""
 
 MAX_DROPPED_DRAWS = 20
-"""Draws dropped in a row before there is no feasible one."""
+"""Number of consecutive dropped draws after which the search fails."""
 
 MAX_SHRUNK_DRAWS = 6
 """Maximum number of candidates with costly constraints that are repaired, the best first."""
@@ -43,7 +43,7 @@ def sample_feasible(
     candidates: int,
     progress: Progress = silent,
 ) -> list[Draw]:
-    """Return random motions that keep all limits, the best first.
+    """Draw random motions that keep all limits, the best first.
 
     Raises `InfeasibleError` if there are none, naming the constraint, and `RankDeficientError` if
     none determines the parameters.
@@ -64,7 +64,7 @@ def sample_feasible(
 
 
 def require_rank(problem: ExcitationProblem, best: float) -> None:
-    """Raise `RankDeficientError`, with the way out, if the best criterion is infinite."""
+    """Raise `RankDeficientError` with the remedy if the best criterion is infinite."""
     if not np.isfinite(best):
         raise RankDeficientError(
             f"this family moves too few joints to determine all {problem.basis.rank} base "
@@ -109,21 +109,21 @@ def _select_draws(
     for k, x in enumerate(drawn):
         shorter = shrink_to_limits(
             problem, x, problem.is_feasible_on_grid
-        )  # on few samples, which most often are enough
+        )  # on few samples, which are usually sufficient
         shorter = None if shorter is None else shrink_to_limits(problem, shorter)
         if shorter is not None:
             repaired.append(Draw(shorter, problem.value(shorter)))
         progress("design", min(1.0, max(len(repaired) / MAX_SHRUNK_DRAWS, (k + 1) / candidates)))
         if len(repaired) == MAX_SHRUNK_DRAWS:
             break
-    if not repaired:  # one more attempt, which names the obstacle
+    if not repaired:  # one more attempt, whose error names the obstacle
         x = feasible(problem, lambda: problem.space.random(rng))
         repaired.append(Draw(x, problem.value(x)))
     return sorted(repaired, key=lambda draw: draw.value)
 
 
 def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D:
-    """Return a drawn motion, shrunk toward rest until it keeps all limits.
+    """Draw a motion and shrink it toward rest until it keeps all limits.
 
     Raises `InfeasibleError` if `MAX_DROPPED_DRAWS` draws in a row cannot be shrunk enough.
     """
@@ -142,7 +142,7 @@ def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D
 def shrink_to_limits(
     problem: ExcitationProblem, x: Float1D, keeps: Callable[[Float1D], bool] | None = None
 ) -> Float1D | None:
-    """Return x, shrunk toward rest until it keeps all limits; None if it never does.
+    """Shrink x toward rest until it keeps all limits; None if it never does.
 
     `keeps` decides whether a point keeps them, by default `ExcitationProblem.is_feasible`.
     """
@@ -161,7 +161,7 @@ def shrink_to_limits(
 
 
 def move_start(problem: ExcitationProblem, x: Float1D) -> Float1D:
-    """Return x with its offsets moved to the start pose of the problem."""
+    """Move the offsets of x to the start pose of the problem."""
     if problem.start is None:
         return x
     x = x.copy()

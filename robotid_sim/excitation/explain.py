@@ -1,4 +1,4 @@
-"""Why some parameters are well identifiable from an excitation and others weakly."""
+"""Reasons why an excitation makes some parameters well and others weakly identifiable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ MIN_CORRELATION = 0.6
 
 MAX_PARTNERS = 3
 WINDOW_COUNT = 10
-"""Parts of a run that are compared."""
+"""Number of parts of a run that are compared."""
 
 MIN_RELATIVE_WEIGHT = 0.3
-"""Weight in the worst direction, over the largest, above which a parameter is named in it."""
+"""Weight in the worst direction, over the largest, above which a parameter is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ParameterView:
     partners: tuple[tuple[str, float], ...]
     """Parameters with correlated errors, and the correlation."""
     joint: str
-    """Joint whose torque has most of the information about it."""
+    """Joint whose torque has the most information about the parameter."""
     joint_share: float
     """Share of the information from that joint."""
 
@@ -53,7 +53,7 @@ class ParameterView:
 
     @property
     def is_poor(self) -> bool:
-        """Whether it is poorly excited, as far as its nominal value tells."""
+        """Whether the parameter is poorly excited relative to its nominal value."""
         return self.relative > MAX_RELATIVE_STD
 
     def __str__(self) -> str:
@@ -79,17 +79,17 @@ class Explanation:
     parameters: tuple[ParameterView, ...]
     joint_names: tuple[str, ...]
     joint_shares: Float1D
-    """Share of every joint's torque in the whole of the information, shape (n,); sums to one."""
+    """Share of every joint's torque in the total information, shape (n,); sums to one."""
     window_shares: Float1D
-    """Share of every tenth of a run, shape (10,); sums to one."""
+    """Share of every tenth of a run in the total information, shape (10,); sums to one."""
     worst_direction: tuple[tuple[str, float], ...]
     """Weakest identifiable combination: parameters, in units of their columns, and weights."""
     worst_ratio: float
-    """Standard deviation along it over that of the best identifiable direction."""
+    """Standard deviation along the worst direction over that along the best direction."""
 
     @property
     def poor(self) -> tuple[ParameterView, ...]:
-        """Parameters that stay poorly excited, worst first."""
+        """Parameters that are poorly excited, worst first."""
         return tuple(view for view in self.parameters if view.is_poor)
 
     def sentences(self) -> list[str]:
@@ -132,15 +132,15 @@ def explain(
 
     The expected covariance is :math:`F^{-1}` with :math:`F = W^T \Sigma^{-1} W`. Parameter k alone
     would have the standard deviation :math:`1 / \|\tilde w_k\|` of its weighted column; the
-    confounding factor is the increase because the others are unknown. The error of parameter
-    k is :math:`p_k^T \tilde\varepsilon` with row k of :math:`F^{-1} \tilde W^T`; the squares of
-    that row, by joint, say whose torque determines it. The leverage of the rows, by joint and by
-    time, says where the information as a whole comes from.
+    confounding factor is the increase because the others are unknown. The error of parameter k is
+    :math:`p_k^T \tilde\varepsilon` with row k of :math:`F^{-1} \tilde W^T`; the squares of that
+    row, by joint, show which joint torque determines it. The leverage of the rows, by joint and by
+    time, shows the origin of the total information.
 
     The base regressor W, shape (N, n, b), is at equidistant times of one run, the torque noise of
-    every joint [N m] has shape (n,), the nominal base parameters (b,). The samples that a log will
-    have are by default N. The information of a prior counts, except in the shares by joint and by
-    time. Raises `RankDeficientError` if the motion does not determine the parameters.
+    every joint [N m] has shape (n,), the nominal base parameters (b,). The number of samples of the
+    planned log is N by default. The information of a prior is included, except in the shares by
+    joint and by time. Raises `RankDeficientError` if the motion does not determine the parameters.
     """
     N, n, b = W.shape
     weight = np.sqrt((samples or N) / N)

@@ -18,7 +18,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Excitation, run_time
 
 SAMPLE_COUNT = 500
-"""Points of a period over which the information is averaged."""
+"""Number of points of a period over which the information is averaged."""
 
 
 SYMMETRY_TOLERANCE = 1e-9
@@ -30,8 +30,8 @@ SYMMETRY_TOLERANCE = 1e-9
 class Prior:
     r"""Existing data of the base parameters: :math:`R_0^T R_0 = \sum_k W_k^T \Sigma^{-1} W_k`.
 
-    In inverse units of the base parameters, thus comparable with their covariance; the order of
-    the parameters is that of the `BaseParameters` that the regressor W has its columns from.
+    In inverse units of the base parameters, thus comparable with their covariance; the parameters
+    have the order of the `BaseParameters` that define the columns of the regressor W.
     """
 
     root: Float2D
@@ -53,14 +53,14 @@ class Prior:
 
     @classmethod
     def from_information(cls, information: Float2D) -> Self:
-        """Return the prior of an information matrix, the inverse of a covariance, shape (b, b).
+        """Make the prior from an information matrix, the inverse of a covariance, shape (b, b).
 
         Raises `OptionError` if it is not symmetric and positive semidefinite.
         """
         M = readonly(information, shape=(None, None), name="information")
         if M.shape[0] != M.shape[1] or np.abs(M - M.T).max() > SYMMETRY_TOLERANCE * np.abs(M).max():
             raise OptionError("an information matrix must be symmetric; give the root as it is")
-        # Scaled to a unit diagonal, so that parameters of small units keep their digits.
+        # Scaled to a unit diagonal, so that parameters of small magnitude keep their digits.
         size = np.sqrt(np.where(np.diag(M) > 0.0, np.diag(M), 1.0))
         values, vectors = np.linalg.eigh(M / np.outer(size, size))
         if values[0] < -SYMMETRY_TOLERANCE * max(values[-1], 1.0):
@@ -87,7 +87,7 @@ class Prior:
         return cls(np.triu(R))
 
     def __add__(self, other: "Prior") -> "Prior":
-        """Add the information of both data."""
+        """Add the information of two priors."""
         if self.is_empty or other.is_empty:
             return other if self.is_empty else self
         return self._from_root(np.vstack([self.root, other.root]))
@@ -126,22 +126,22 @@ class Prior:
 def assume_noise(nominal: Robot, trajectory: Excitation) -> Float1D:
     """Return 1 % of the RMS of the nominal torques on a trajectory, shape (n,) [N m or N]."""
     rms = np.sqrt(_mean_squared_torque(nominal, trajectory))
-    floor = 1e-3 * max(float(rms.max()), np.finfo(float).tiny)  # of a joint that needs no torque
+    floor = 1e-3 * max(float(rms.max()), np.finfo(float).tiny)  # for a joint that needs no torque
     return np.asarray(NOISE_SHARE * np.maximum(rms, floor))
 
 
 def design_noise(nominal: Robot, trajectory: Excitation, floor: float = NOISE_FLOOR) -> Float1D:
     """Return the torque noise that criteria assume on a trajectory, shape (n,) [N m or N].
 
-    One percent of the root of the mean squared nominal torque plus that of the joint's torque scale
-    times `floor`: see `Criterion`. It is larger than `assume_noise`, which has no such floor.
+    One percent of the root of the mean squared nominal torque plus the square of the joint's torque
+    scale times `floor`: see `Criterion`. It is larger than `assume_noise`, which has no such floor.
     """
     variance = _mean_squared_torque(nominal, trajectory) + (floor * torque_scale(nominal)) ** 2
     return np.asarray(NOISE_SHARE * np.sqrt(variance))
 
 
 def log_samples(family: ExcitationFamily, dt: float) -> float:
-    """Return the number of samples, dt apart [s], of a family's log that are used: all periods."""
+    """Return the number of samples, dt apart [s], of a log of a family: those of all periods."""
     return family.periods * family.period / dt
 
 

@@ -1,6 +1,6 @@
 """Optimal excitation: sequential quadratic programming with exact gradients, from many starts.
 
-Excitation by swarm: the optimizers of the papers on the same problem.
+Swarm design: the optimizers of the papers on the same problem.
 """
 
 from dataclasses import dataclass, field
@@ -35,10 +35,10 @@ from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
 
 SPARE_DRAWS = 3
-"""Further draws that are tried if no start leads to a feasible motion."""
+"""Number of further draws that are tried if no start leads to a feasible motion."""
 
 DRAW_SHARE = 0.2
-"""Share of the progress that belongs to the random candidates."""
+"""Share of the progress bar for the random candidates."""
 
 
 @public_value
@@ -58,7 +58,7 @@ class DesignResult:
     """True if the start that gave the trajectory has converged."""
     message: str
     interrupted: bool = False
-    """True if it is the best so far at Ctrl-C."""
+    """True if the search was stopped by Ctrl-C and this is its best result."""
     histories: tuple[tuple[float, ...], ...] = ()
     """The criterion after every iteration of every start; limits may be violated on the way."""
     violated: tuple[Violation, ...] = ()
@@ -88,28 +88,28 @@ def optimal_design(
     workers: int = 1,
     progress: Progress = silent,
 ) -> DesignResult:
-    """Return an excitation that minimizes a criterion within all limits.
+    """Design an excitation that minimizes a criterion within all limits.
 
-    The best random candidates are the starts. From each goes sequential quadratic programming, with
-    the kinematic limits first and then, where something else is violated, with all constraints. The
-    result is never worse than the best candidate. At Ctrl-C it is the best so far: of the finished
-    starts and, in a single process, of the running one.
+    The best random candidates are the starts. From each start sequential quadratic programming runs
+    with the kinematic limits and then, if another constraint is violated, with all constraints. The
+    result is never worse than the best candidate. After Ctrl-C it is the best result of the
+    finished starts and, in a single process, of the running start.
 
-    The nominal model gives limits, torques and regressor. The plan says what to minimize under
-    which constraints, with a `GradientSearch`; by default it is D-optimality of a Fourier series.
-    One motion is designed, whatever its count. The result does not depend on the number of workers,
-    which are processes.
+    The nominal model gives limits, torques and regressor. The plan defines criterion and
+    constraints, with a `GradientSearch`; by default it is D-optimality of a Fourier series. One
+    motion is designed, even if the plan has a larger count. The result does not depend on the
+    number of workers, which are processes.
 
     Parameters
     ----------
     nominal : Robot
         Limits, torques and regressor.
     basis : BaseParameters
-        The parameters to look for.
+        Base parameters to identify.
     rng : numpy.random.Generator
         Source of the random candidates.
     plan : DesignPlan, optional
-        What to minimize under which constraints.
+        Criterion, constraints and search.
     workers : int
         Processes that share the starts.
     progress : callable
@@ -175,12 +175,12 @@ def optimal_design(
 def optimize(problem: ExcitationProblem, iterations: int, start: Float1D) -> SearchResult:
     """Run sequential quadratic programming from one start, shape (d,).
 
-    A stage of the criterion has one or two runs of at most so many iterations; success is that of
-    the last. Raises `Interrupted` at Ctrl-C, with the arrival so far.
+    Each stage of the criterion has one or two runs, each with the maximum number of iterations;
+    success refers to the last. Raises `Interrupted` at Ctrl-C, with the result reached by then.
     """
     kinematic = problem.kinematic_constraints()
     everything = [*kinematic, *problem.motion_constraints()]
-    # Constraints in space apply from the beginning.
+    # Constraints in space apply from the first iteration.
     runs: tuple[Constraints, ...] = (everything,) if problem.extra else (kinematic, everything)
     x, last, success, message = start, start, False, ""
     history = [problem.value(start)]
@@ -223,14 +223,14 @@ def best_of(
 ) -> DesignResult:
     """Return the best search result or random candidate, after `shrink_to_feasible`.
 
-    Interrupted says that starts are missing.
+    `interrupted` means that starts are missing.
     """
     ends: list[tuple[float, SearchResult | None, Float1D]] = [(draw.value, None, draw.x)]
     ends += [(arrival.value, arrival, arrival.x) for arrival in arrivals]
     best, x, least = None, draw.x, np.inf
     for value, arrival, end in sorted(ends, key=lambda row: row[0]):
         if value >= least:
-            break  # shrinking does not lower it
+            break  # shrinking does not decrease it
         end = shrink_to_feasible(problem, end)
         if problem.value(end) < least:
             best, x, least = arrival, end, problem.value(end)
@@ -262,7 +262,7 @@ def shrink_to_feasible(problem: ExcitationProblem, x: Float1D) -> Float1D:
 
     Constraints that hold on the grids of the solver may be violated slightly between them.
 
-    The point, shape (d,), stays the same if nothing is violated, or nothing helps.
+    The point, shape (d,), is unchanged if no constraint is violated or shrinking does not help.
     """
     if not problem.find_violations(x):
         return x
@@ -273,7 +273,7 @@ def shrink_to_feasible(problem: ExcitationProblem, x: Float1D) -> Float1D:
 
 
 PENALTY_WEIGHT = 10.0
-"""Weight of the sum of violations, each over its bound, against the logarithm of a criterion."""
+"""Weight of the sum of violations, each over its bound, added to the logarithm of a criterion."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,8 +281,8 @@ class DesignCost:
     """A criterion as a cost in a box, for methods without constraints.
 
     With ``scaling`` a point stands for the largest motion toward it that keeps all limits, so that
-    every point is feasible. With ``penalty`` a point stands for itself and pays for what it
-    violates, as in the genetic algorithm of [1]_; what is found may violate limits.
+    every point is feasible. With ``penalty`` a point stands for itself and its violations are
+    penalized, as in the genetic algorithm of [1]_; the result may violate limits.
 
     References
     ----------
@@ -302,7 +302,7 @@ class DesignCost:
         return np.array(costs)
 
     def meant(self, point: Float1D) -> Float1D | None:
-        """Return the coordinates of the motion of a point; None if there is none."""
+        """Return the coordinates of the motion of a point; None if it has no motion."""
         if self.handling == "penalty":
             return move_start(self.problem, point)
         return shrink_to_limits(self.problem, point, self.problem.is_feasible_on_grid)
@@ -337,7 +337,7 @@ def swarm_design(
     *,
     progress: Progress = silent,
 ) -> DesignResult:
-    """Return the excitation that an optimizer of `robotid_sim.optim` finds.
+    """Design an excitation with an optimizer of `robotid_sim.optim` finds.
 
     Arguments are those of `optimal_design`; the plan has a `SwarmSearch`. Its budget is population
     times generations, in evaluations of the criterion; a ready optimizer has a population of its

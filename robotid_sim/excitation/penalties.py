@@ -1,11 +1,11 @@
-"""Constraints in space as penalties, because distances have kinks at which the solver stops.
+"""Penalties for constraints in space, because the solver stops at kinks of distances.
 
-Distances of links jump in their slopes from facet to facet, and are too costly to impose at many
-times at once. So their squared excess is added to the criterion with growing weight, and times at
-which the clearance of a motion is violated are added to the grid, as in the exchange methods of
+The slopes of link distances jump from facet to facet, and imposing them at many times is too
+costly. Therefore their squared excess is added to the criterion with increasing weight, and times
+at which a motion violates the clearance are added to the grid, as in the exchange methods of
 semi-infinite programming [1]_.
 
-Links that keep their distance to one another and to the floor.
+Clearance between links and above the floor.
 
 References
 ----------
@@ -34,13 +34,13 @@ from robotid_sim.excitation.draws import move_start, sample_feasible
 from robotid_sim.excitation.problem import Aim, ExcitationProblem
 
 PENALTY_WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
-"""Of the rounds; the criterion is a logarithm, the excess of order one."""
+"""Weights of the rounds; the criterion is a logarithm and the excess is of order one."""
 
 FIRST_ROUND_ITERATIONS, LATER_ROUND_ITERATIONS = 20, 10
-"""Iterations of the first and of a later round; more would converge while links still touch."""
+"""Iterations of the first and of a later round; more would waste time while links still touch."""
 
 WIDE_DRAW_COUNT = 6
-"""Random motions that are tried one after the other."""
+"""Number of random motions that are tried one after the other."""
 
 MAX_ROUNDS = 3
 """Rounds that move a random motion until it keeps all constraints."""
@@ -58,12 +58,12 @@ POLISH_ITERATIONS = 50
 """Iterations of a start per round that continues from a feasible motion."""
 
 STEPS_PER_POINT = 10
-"""Steps of the way from home, as it is checked, between those that count from the beginning."""
+"""Steps of the checked path from home between two points that count from the beginning."""
 
 WAY_SHARES = np.interp(
     np.arange(14 * STEPS_PER_POINT + 1) / STEPS_PER_POINT, np.arange(15), np.linspace(0.1, 1.0, 15)
 )
-"""Points of the straight way from home to where a motion starts, shares of it."""
+"""Points of the straight path from home to the start of a motion, as shares of its length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,12 +73,12 @@ class Penalty:
     problem: ExcitationProblem
     constraints: Sequence[MotionConstraint]
     stations: Sequence[Int1D]
-    """Which points count, one array each: samples of the grid of `MotionConstraint.checked`, and
+    """Points that count, one array each: samples of the grid of `MotionConstraint.checked`, and
     after them points of `WAY_SHARES`."""
     weight: float
 
     def value(self, x: Float1D) -> float:
-        """Return the penalty; infinite where there is no motion."""
+        """Return the penalty; infinite if x has no motion."""
         try:
             squares = [(e**2).sum() / c.samples for c, _, _, e in self._excesses(x)]
         except PathError:
@@ -104,14 +104,14 @@ class Penalty:
         return np.asarray(self.weight * total)
 
     def refine_stations(self, x: Float1D) -> list[Int1D]:
-        """Return the stations with the points added at which x violates a constraint most."""
+        """Add the points to the stations at which x violates a constraint most."""
         return [
             np.union1d(stations, _peaks(self._fine_excess(constraint, x), constraint.checked))
             for constraint, stations in zip(self.constraints, self.stations, strict=True)
         ]
 
     def excess(self, x: Float1D) -> float:
-        """Return the largest excess of x at all points of the finest grids and of the way."""
+        """Return the largest excess of x on the finest grids and on the path from home."""
         return max(float(self._fine_excess(c, x).max()) for c in self.constraints)
 
     def excess_at_stations(self, x: Float1D) -> float:
@@ -129,7 +129,7 @@ class Penalty:
     def _excesses(
         self, x: Float1D
     ) -> Iterator[tuple[MotionConstraint, Int1D, MotionArrays, Float2D]]:
-        """Yield constraint, stations, motion there, and signed excess.
+        """Yield constraint, stations, motion at the stations, and signed excess.
 
         All constraints of the first motion come first.
         """
@@ -140,7 +140,7 @@ class Penalty:
                 yield constraint, stations, poses, _excess(constraint, poses)
 
     def _poses(self, constraint: MotionConstraint, part: Float1D) -> MotionArrays:
-        """Return a motion on its finest grid, and after it resting points of the way from home."""
+        """Return a motion on its finest grid, followed by resting points of the path from home."""
         motion = self.problem.grid_of(constraint.checked).motion(part)
         home = self.problem.nominal.home
         way = home + WAY_SHARES[:, None] * (motion[0][0] - home)
@@ -151,14 +151,14 @@ class Penalty:
 
 
 def _excess(constraint: MotionConstraint, motion: MotionArrays) -> Float2D:
-    """Return by how much values are above (positive) or below (negative) tightened bounds."""
+    """Compute the excess of values above (positive) or below (negative) tightened bounds."""
     lower, upper = tighten_bounds(constraint)
     values = constraint.soft_values(motion)
     return np.asarray(np.maximum(values - upper, 0.0) - np.maximum(lower - values, 0.0))
 
 
 def _peaks(excess: Float1D, period: int) -> Int1D:
-    """Return where a sequence, periodic up to an index, has positive local maxima."""
+    """Find the positive local maxima of a sequence that is periodic up to an index."""
     round_, way = excess[:period], excess[period:]
     before = np.concatenate([np.roll(round_, 1), [0.0], way[:-1]])
     after = np.concatenate([np.roll(round_, -1), way[1:], [0.0]])
@@ -172,10 +172,10 @@ def softly(
     iterations: int,
     watch: Callable[..., None],
 ) -> tuple[Float1D, bool, str]:
-    """Minimize with growing penalties from a feasible x; return point, success and message.
+    """Minimize with increasing penalties from a feasible x; return point, success and message.
 
-    Kinematic limits are kept on the way. It ends with a round whose result keeps all constraints,
-    the first one or, with many iterations, one of the next.
+    Kinematic limits are kept on the way. The last round is the first whose result keeps all
+    constraints or, with many iterations, a later one.
     """
     rounds_left = iterations // POLISH_ITERATIONS
     y, success, message = _rounds(
@@ -186,7 +186,7 @@ def softly(
         rounds_left,
         watch,
     )
-    if y is None:  # too deep in an overlap: start again outside of all
+    if y is None:  # the overlap is too deep: start again without overlaps
         y, success, message = _rounds(
             problem, x, stage, (PENALTY_WEIGHTS[-1],) * MAX_ROUNDS, 0, watch
         )
@@ -201,7 +201,7 @@ def _rounds(
     rounds_left: int,
     watch: Callable[..., None],
 ) -> tuple[Float1D | None, bool, str]:
-    """Return the best end of rounds that keeps all constraints, success and message.
+    """Run the rounds; return their best feasible result, success and message.
 
     They end when `further_rounds` further ones have followed the first that keeps them.
     """
@@ -218,7 +218,7 @@ def _rounds(
         y, success, message = problem.descend(x, goals, kinematic, turns, watch)
         x = problem.shrink_to_limits(y)
         excess = penalty.excess(x)
-        # The largest share of x that keeps all constraints, between samples too.
+        # The largest share of x that keeps all constraints, also between samples.
         shares = (1.0, *SHRINK_FACTORS) if k and excess < MAX_EXCESS else (1.0,)
         near = (p for p in problem.toward_rest(x, shares) if problem.is_feasible(p))
         feasible = next((point for point in near if not problem.find_violations(point)), None)
@@ -228,7 +228,7 @@ def _rounds(
                 best, least = feasible, problem.value(feasible, stage)
             if rounds_left < 0:
                 break
-        # The largest excess of the last round, which this one has seen, is still there.
+        # The largest excess of the last round remains although this round penalized it.
         elif (seen := penalty.excess_at_stations(x)) > MAX_EXCESS and np.isclose(
             seen, last_excess, rtol=EXCESS_TOLERANCE
         ):
@@ -257,8 +257,8 @@ class DistanceGoal:
 def wide_draw(problem: ExcitationProblem, rng: np.random.Generator) -> Float1D:
     """Return a large random motion that keeps all constraints.
 
-    It is the better of the first two draws that could be moved to where they keep them; where none
-    of a few can, it is a draw that is shrunk. Raises `InfeasibleError` if there is none either.
+    It is the better of the first two draws that could be moved until they keep them; if none of a
+    few draws can, a draw is shrunk. Raises `InfeasibleError` if that fails too.
     """
     if not problem.extra:
         return sample_feasible(problem, rng, 1)[0].x
@@ -271,7 +271,7 @@ def wide_draw(problem: ExcitationProblem, rng: np.random.Generator) -> Float1D:
 
 
 def move_apart(problem: ExcitationProblem, x: Float1D) -> Float1D | None:
-    """Return a motion near x that keeps all constraints; None if a few rounds find none."""
+    """Find a motion near x that keeps all constraints; None if a few rounds find none."""
     x = problem.shrink_to_limits(x)
     constraints, nearness = problem.constraints, DistanceGoal(x)
     stations = _first_stations(constraints)
@@ -296,25 +296,25 @@ def _first_stations(constraints: Sequence[MotionConstraint]) -> list[Int1D]:
 
 
 Distances = Callable[[Float2D], tuple[Float2D, Float]]
-"""From positions (N, n) to distances (N, P) and their gradients (N, P, n)."""
+"""Function from positions (N, n) to distances (N, P) and their gradients (N, P, n)."""
 
 REST_DISTANCE_SHARE = 0.8
-"""Share of the distance at rest that pairs keep which are near there."""
+"""Share of the distance at rest that is kept by pairs that are near one another at rest."""
 
 TOUCH_DISTANCE = 1e-3
 """Further overlap of hulls that overlap at rest, and distance at rest below which pairs must only
 not touch [m]."""
 
 MAX_OVERLAP = 0.02
-"""Overlap at rest above which convex hulls are not used for two links [m]: one encloses the
-other, as a shoulder does the arm that turns in it."""
+"""Overlap at rest above which convex hulls are not used for two links [m]: one encloses the other,
+as a shoulder encloses the arm that turns in it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clearance(MotionConstraint):
     """Links keep their distance to one another and to the floor.
 
-    The distances come from outside, because only the engine knows the geometry: see
+    The caller provides the distances, because only the engine knows the geometry: see
     `robotid_sim.engine.proximity.Proximity.measure`.
     """
 
@@ -324,15 +324,15 @@ class Clearance(MotionConstraint):
     clearance: float = 0.02
     """Smallest distance [m]."""
     rest: Float1D | None = None
-    """Pose [rad or m] that counts as safe, shape (n,): pairs that are nearer there, as the links of
-    a wrist are, keep `REST_DISTANCE_SHARE` of their distance in it."""
+    """Pose [rad or m] that counts as safe, shape (n,): pairs that are nearer in it, such as links
+    of a wrist, keep `REST_DISTANCE_SHARE` of that distance."""
     pushed: Distances | None = None
-    """Distances with a way out of overlaps, see
+    """Distances with gradients that lead out of overlaps, see
     `robotid_sim.engine.proximity.Proximity.measure_pushed`."""
     least: Float1D = field(init=False, repr=False)
     """Smallest distance of every pair [m], shape (P,)."""
     relaxed: tuple[str, ...] = field(init=False, repr=False, default=())
-    """Pairs that are nearer than the clearance at rest, and their distance, as text."""
+    """Pairs nearer than the clearance at rest, with their distance, as text."""
     samples: ClassVar[int] = 60
     smooth: ClassVar[bool] = False
     slack: ClassVar[float] = 0.1
@@ -345,7 +345,7 @@ class Clearance(MotionConstraint):
         least = np.full(len(self.names), self.clearance)
         if self.rest is not None:
             at_rest = self.distances(np.asarray(self.rest)[None])[0][0]
-            # Hulls that overlap at rest, as those of a wrist may, must not do so more deeply.
+            # Hulls that overlap at rest, such as hulls of a wrist, must not overlap more deeply.
             near = np.where(at_rest > TOUCH_DISTANCE, REST_DISTANCE_SHARE * at_rest, 0.0)
             distances = np.where(at_rest > 0.0, near, at_rest - TOUCH_DISTANCE)
             distances[at_rest < -MAX_OVERLAP] = -np.inf
@@ -385,7 +385,7 @@ class Clearance(MotionConstraint):
         return position_slopes(self.distances(motion[0])[1] / LENGTH_SCALE)
 
     def soft_values(self, motion: MotionArrays) -> Float2D:
-        """Return distances over `LENGTH_SCALE`, overlaps with a way out."""
+        """Return distances over `LENGTH_SCALE`, with slopes that lead out of overlaps."""
         return np.asarray((self.pushed or self.distances)(motion[0])[0] / LENGTH_SCALE)
 
     def soft_slopes(self, motion: MotionArrays) -> Slopes:

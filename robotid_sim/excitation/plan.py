@@ -1,6 +1,6 @@
 """Plan of a design: family, criterion, constraints and search as values.
 
-A home pose that the arm can hold: motions shrink toward it, and start and end there.
+A home pose that the arm can hold, at which motions start and end, and toward which they shrink.
 """
 
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ class GradientSearch:
     """Sequential quadratic programming from the best random candidates."""
 
     candidates: int = 200
-    """Random draws."""
+    """Number of random draws."""
     starts: int = 1
-    """Draws that the solver starts from; with none the best candidate is the result."""
+    """Number of draws from which the solver starts; with 0 the best candidate is the result."""
     iterations: int = 200
     """Largest number of iterations of a run of the solver; a start has one to four runs."""
 
@@ -42,23 +42,23 @@ class GradientSearch:
 @document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SwarmSearch:
-    """An optimizer of `robotid_sim.optim`, or one of the user's own, with its budget."""
+    """An optimizer of `robotid_sim.optim` or of the user, with its budget."""
 
     method: str | Optimizer
     """Name in OPTIMIZERS, or an optimizer."""
     population: int = 50
-    """Points of a generation."""
+    """Number of points of a generation."""
     generations: int = 30
     options: Mapping[str, Any] = field(default_factory=dict)
     """Hyper-parameters of the method, if it is a name."""
     handling: Handling = "scaling"
-    """How limits are kept: see `DesignCost`."""
+    """Handling of limits; see `DesignCost`."""
 
 
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DesignPlan:
-    """An excitation to design, for a nominal model that comes with it."""
+    """Plan of an excitation, for a nominal model that is given separately."""
 
     family: ExcitationFamily = field(default_factory=FourierOptions)
     """Kind of motion and its limits."""
@@ -75,17 +75,17 @@ class DesignPlan:
     assumptions: tuple[str, ...] = ()
     """Assumptions about geometry and floor, one sentence each."""
     start: Float1D | None = None
-    """Pose where every run starts [rad or m], shape (n,)."""
+    """Pose at the start of every run [rad or m], shape (n,)."""
     noise_std: Float1D | None = None
-    """Torque noise of every joint [N m] by which its rows count, shape (n,)."""
+    """Torque noise of every joint [N m] that weights its rows, shape (n,)."""
     prior: Prior | None = None
     """Information of existing data."""
     prior_names: tuple[str, ...] = ()
     """Sources of the prior."""
     count: int = 1
-    """Number of trajectories, each designed given those before."""
+    """Number of trajectories, each designed given the previous ones."""
     jointly: bool = False
-    """Whether all of them are improved together in the end."""
+    """Whether all trajectories are improved together at the end."""
     rate: float = 1000.0
     """Sample rate of the log [Hz]."""
 
@@ -98,7 +98,7 @@ class DesignPlan:
     def gradient(self) -> GradientSearch:
         """The search by gradient.
 
-        Raises `OptionError` if the plan has another one, or a negative number of starts.
+        Raises `OptionError` if the plan has another search, or a negative number of starts.
         """
         search = self.search
         if not isinstance(search, GradientSearch):
@@ -108,7 +108,7 @@ class DesignPlan:
         return search
 
     def problem(self, nominal: Robot, basis: BaseParameters, motions: int = 1) -> ExcitationProblem:
-        """Return the program of new motions together; their logs add to the prior data."""
+        """Return the nonlinear program of all new motions; their logs add to the prior data."""
         prior = self.prior
         criterion = self.criterion.set_data(
             noise_std=self.noise_std,
@@ -127,26 +127,27 @@ class DesignPlan:
 
 
 MAX_HOLDING_SHARE = 2.0 / 3.0
-"""Maximum share of the torque of a motion for holding home with a margin."""
+"""Maximum share of the torque of a motion that holds home with a margin."""
 
 MAX_REPLACEMENT_SHARE = 1.0 / 3.0
-"""Largest share that holds a replacement of the home pose."""
+"""Largest share of torque that holds a replacement of the home pose."""
 
 DRAW_COUNT = 4000
-"""Random poses that are tried."""
+"""Number of random poses that are tried."""
 
 WAY_SHARES = (0.25, 0.5, 0.75, 1.0)
-"""Shares of the way from home to each."""
+"""Shares of the path from home to each random pose."""
 
 
 def choose_home(robot: Robot, torque_ratio: float) -> Robot:
-    """Return the robot with a home pose that it can hold against gravity with a torque reserve.
+    """Choose a home pose that the robot can hold against gravity with a torque reserve.
 
-    Its own home if that is one; else, of seeded random poses, the nearest one with much room, or if
-    there is none the one with the most. The new pose is noted among the robot's assumptions.
+    It is its own home if possible; otherwise the nearest seeded random pose with a large reserve
+    or, if there is none, the pose with the largest reserve. The new pose is recorded in the
+    assumptions of the robot.
 
     `torque_ratio` is the share of the torque limits that motions may use. Raises `InfeasibleError`
-    if no pose can be held within it; names the joint.
+    if no pose can be held within it; the message names the joint.
     """
     allowed = torque_ratio * robot.limits.effort
     at_home = np.abs(gravity_torque(robot, robot.home)) / allowed

@@ -1,4 +1,4 @@
-"""Optimal excitation as a nonlinear program: a criterion over the motions that keep the limits."""
+"""Optimal excitation as a nonlinear program: a criterion over motions within the limits."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ CRITERION_TOLERANCE = 1e-6
 """Change of the criterion below which the program is solved."""
 
 STEP_SHARES = (0.99, 0.97, 0.94, 0.9, 0.8, 0.65, 0.5, 0.3, 0.1)
-"""Shares of the way to a point that violates a constraint that are tried for one that does not."""
+"""Shares of the step to an infeasible point that are tried in order to find a feasible one."""
 
 Constraints = Sequence[Any]
 """Constraints as scipy takes them; its stubs refuse a mixed sequence of its own classes."""
@@ -58,9 +58,9 @@ class Goal(Protocol):
 class ExcitationProblem:
     """Minimize a criterion over the motions of a family that keep the limits.
 
-    Coordinates x are those of the family's space; if the criterion is one of several motions, those
-    of one motion after the other, and limits hold for each. Torque limits of the nominal model are
-    always among the constraints.
+    Coordinates x are those of the family's space; for several motions they are stacked one motion
+    after the other, and limits hold for each. Torque limits of the nominal model are always among
+    the constraints.
     """
 
     nominal: Robot
@@ -68,7 +68,7 @@ class ExcitationProblem:
     options: ExcitationFamily
     criterion: Criterion
     extra: tuple[MotionConstraint, ...] = ()
-    """Constraints beside kinematic and torque limits."""
+    """Constraints in addition to kinematic and torque limits."""
     start: Float1D | None = None
     """Pose where every run starts [rad or m], shape (n,); None for any. Linear families only."""
     space: ExcitationSpace = field(init=False)
@@ -78,7 +78,7 @@ class ExcitationProblem:
     limits: Float2D | None = field(init=False)
     """A such that ``|A x| <= 1`` keeps the kinematic limits of one motion; None if nonlinear."""
     rest: Float1D = field(init=False)
-    """Coordinates at which the robot rests, in its start or home pose: where motions shrink to."""
+    """Coordinates of rest in the start or home pose, toward which motions are shrunk."""
     _grids: dict[int, ExcitationGrid] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ class ExcitationProblem:
         return torque_regressor(self.nominal, *self._motion(self.grid, x), self.basis.columns)
 
     def value(self, x: Float1D, criterion: Criterion | None = None) -> float:
-        """Return the criterion, or a stage of it; infinite where there is no motion."""
+        """Return the criterion, or a stage of it; infinite if x has no motion."""
         try:
             W = self.regressor(x)
         except PathError:
@@ -128,7 +128,7 @@ class ExcitationProblem:
         return [x] if self.motions == 1 else np.split(x, self.motions)
 
     def toward_rest(self, x: Float1D, shares: Iterable[float]) -> Iterator[Float1D]:
-        """Return the points that are shares of the way from rest to x."""
+        """Return points between rest and x, at the given shares of the distance."""
         rest = np.tile(self.rest, self.motions)
         return (rest + share * (x - rest) for share in shares)
 
@@ -137,7 +137,7 @@ class ExcitationProblem:
         return tuple(self.space.trajectory(part) for part in self.each(x))
 
     def coordinates(self, trajectories: Sequence[Excitation]) -> Float1D:
-        """Return the coordinates of as many trajectories as there are motions."""
+        """Return the coordinates of trajectories, one per motion."""
         return np.concatenate([self.space.coordinates(path) for path in trajectories])
 
     def _motion(self, grid: ExcitationGrid, x: Float1D) -> MotionArrays:
@@ -151,13 +151,13 @@ class ExcitationProblem:
 
     @property
     def constraints(self) -> tuple[MotionConstraint, ...]:
-        """Everything that a motion must keep beside kinematic limits."""
+        """Constraints of a motion in addition to kinematic limits."""
         torque = TorqueLimit(self.nominal, self.options.torque_ratio)
         return (torque, *self.extra) if torque.joints.size else self.extra
 
     @property
     def is_smooth(self) -> bool:
-        """Whether all constraints are; see `MotionConstraint.smooth`."""
+        """Whether all constraints are smooth; see `MotionConstraint.smooth`."""
         return all(constraint.smooth for constraint in self.constraints)
 
     def use(self, constraint: MotionConstraint, x: Float1D) -> Float1D:
@@ -186,7 +186,7 @@ class ExcitationProblem:
         return constraints
 
     def motion_constraints(self) -> list[NonlinearConstraint]:
-        """Return torque limits and the further constraints on their grids, with some slack."""
+        """Return torque limits and further constraints on their grids, with some slack."""
         constraints = []
         for constraint in self.constraints:
             count = constraint.samples * self.motions
@@ -204,7 +204,7 @@ class ExcitationProblem:
         ]
 
     def is_feasible(self, x: Float1D) -> bool:
-        """Return whether all constraints hold, on grids fine enough for a solver on its way."""
+        """Check all constraints on grids that are fine enough during the iterations of a solver."""
         try:
             return not self.find_violations(x, quickly=True)
         except PathError:
@@ -218,7 +218,7 @@ class ExcitationProblem:
             return False
 
     def excesses(self, x: Float1D) -> Iterator[Float2D]:
-        """Yield by how much x violates each constraint on the grids of the solver, (N, m)."""
+        """Yield the excess of x over each constraint on the grids of the solver, shape (N, m)."""
         for constraint in self.constraints:
             yield constraint.excess(self._motion(self.grid_of(constraint.samples), x))
 
@@ -235,7 +235,7 @@ class ExcitationProblem:
         return largest_motion(cast(NonlinearSpace, self.space), x)  # others have `limits`
 
     def grid_of(self, samples: int) -> ExcitationGrid:
-        """Return the map to the motion at `samples` times of a run; made once."""
+        """Return the map to the motion at `samples` times of a run; it is cached."""
         if samples not in self._grids:
             self._grids[samples] = self.space.make_grid(samples)
         return self._grids[samples]
@@ -243,7 +243,7 @@ class ExcitationProblem:
     def _limit_values(self, x: Float1D) -> Float1D:
         assert isinstance(self.space, NonlinearSpace)
         values = np.concatenate([self.space.limit_values(part) for part in self.each(x)])
-        return np.asarray(np.minimum(values, 1e6))  # solvers cannot do with infinity
+        return np.asarray(np.minimum(values, 1e6))  # solvers cannot handle infinity
 
     # --------------------------------------------------------------------- solver
 
@@ -267,21 +267,21 @@ class ExcitationProblem:
             result = minimize(
                 value,
                 self.shrink_to_limits(x),
-                jac=gradient,  # apart: line searches need values alone
+                jac=gradient,  # separate: line searches need values only
                 method="SLSQP",
                 constraints=constraints,
                 callback=watch,
                 options={"maxiter": iterations, "ftol": CRITERION_TOLERANCE},
             )
-        except PathError as error:  # a nonlinear family may leave its workspace on the way
+        except PathError as error:  # a nonlinear family may leave its workspace between iterations
             return x, False, str(error)
         usable = bool(np.isfinite(result.x).all())
         return (result.x if usable else x), bool(result.success), str(result.message)
 
     def advance(self, x: Float1D, y: Float1D, stage: Criterion) -> tuple[Float1D, bool]:
-        """Return the best point with all limits kept between x, which does, and y, and if y does.
+        """Return the best feasible point between feasible x and y, and whether y is feasible.
 
-        A violated kinematic limit is repaired by scaling alone; the flag is of everything else.
+        A violated kinematic limit is repaired by scaling; the flag covers all other constraints.
         """
         end = self.shrink_to_limits(y)
         if self.is_feasible(end):
@@ -310,11 +310,11 @@ class Aim:
 
 MAX_SHRINKS = 40
 SMALLEST_STEP, LARGEST_STEP = 0.6, 0.98
-"""A motion of a nonlinear family is shrunk by steps between these, at most so often."""
+"""Smallest and largest step by which a motion of a nonlinear family is shrunk."""
 
 
 def rest_coordinates(space: ExcitationSpace, pose: Float1D, margin: float) -> Float1D:
-    """Return the coordinates at which a robot rests in a pose, or as near as its limits admit."""
+    """Return the coordinates of rest in a pose, or as near to it as the limits permit."""
     x = np.zeros(space.size)
     if isinstance(space, LinearSpace):
         limits = space.robot.limits
@@ -332,10 +332,10 @@ def start_rows(space: ExcitationSpace, pose: Float1D) -> tuple[Float2D, Float1D]
 
 
 def largest_motion(space: NonlinearSpace, x: Float1D) -> Float1D:
-    """Return x, shrunk toward rest until a nonlinear space's limits hold.
+    """Shrink x toward rest until the limits of a nonlinear space hold.
 
-    Rates grow with the motion about as its size, so that a few steps by the use of the limits find
-    a size that just keeps them.
+    Rates are roughly proportional to the size of the motion, so a few steps scaled by the use of
+    the limits find a size that just keeps them.
     """
     size = 1.0
     for _ in range(MAX_SHRINKS):
@@ -347,7 +347,7 @@ def largest_motion(space: NonlinearSpace, x: Float1D) -> Float1D:
 
 
 def chain_slopes(grid: ExcitationGrid, x: Float1D, slopes: tuple[Float, Float, Float]) -> Float2D:
-    """Return derivatives by the coordinates, (N m, d), from those by the motion, each (N, m, n)."""
+    """Convert derivatives by the motion, each (N, m, n), to those by coordinates, (N m, d)."""
     if isinstance(grid, LinearGrid):
         parts = zip(slopes, (grid.position, grid.velocity, grid.acceleration), strict=True)
         by_x = sum(np.einsum("tmj,td->tmjd", slope, part) for slope, part in parts)

@@ -1,9 +1,9 @@
-r"""Exact derivatives of torques and regressors with respect to the motion, by few evaluations.
+r"""Exact derivatives of torques and regressors by the motion, with few evaluations.
 
 Torques of rigid bodies are trigonometric polynomials of degree two in the angle of a revolute
 joint, quadratic in the position of a prismatic one and in the velocities, and affine in the
-accelerations. So finite differences with large steps are exact up to rounding. For the angle four
-shifts give the derivative, by Riesz' formula [1]_ for degree two,
+accelerations. Therefore finite differences with large steps are exact up to rounding. For the
+angle, four shifts give the derivative by the formula of Riesz [1]_ for degree two,
 
 .. math:: f'(q) = \sum_{m=1}^{4} \frac{(-1)^{m-1}}{8 \sin^2\frac{(2m-1)\pi}{8}}
     f\!\left(q + \frac{(2m-1)\pi}{4}\right) .
@@ -37,9 +37,9 @@ def polynomial_derivatives(
 ) -> tuple[Float, Float, Float]:
     """Return the derivatives of a rigid-body function of the motion, each of shape (n, N, ...).
 
-    The function goes from batches of positions, velocities and accelerations, shape (K, N, n),
-    to values of shape (K, N, ...) that have the polynomial form above, sample by sample; the
-    motion, each part of shape (N, n), is where to differentiate.
+    The function goes from batches of positions, velocities and accelerations, shape (K, N, n), to
+    values of shape (K, N, ...) that have the polynomial form above, sample by sample; the
+    derivatives are at the motion, each part of shape (N, n).
     """
     here = function(*(part[None] for part in motion))[0]
     slopes: tuple[list[Float], list[Float], list[Float]] = ([], [], [])
@@ -64,9 +64,9 @@ def regressor_sensitivity(
 ) -> tuple[Float2D, Float2D, Float2D]:
     r"""Return the gradient with respect to the motion of a function of the regressor.
 
-    The columns of W are `columns`, shape (b,), of the regressor, and the `gradient` is :math:`G
-    = \partial f / \partial W`, shape (N, n, b). The result is by position, velocity and
-    acceleration, as is the motion: each of shape (N, n).
+    The columns of W are `columns`, shape (b,), of the regressor, and the `gradient` is :math:`G =
+    \partial f / \partial W`, shape (N, n, b). The result is by position, velocity and acceleration,
+    each of shape (N, n).
     """
     n, N = robot.dof, len(gradient)
     coulomb = {int(parameters.joint_slice(j, n).start) + 1: j for j in range(n)}

@@ -1,4 +1,4 @@
-"""Several excitations of one robot: each designed given those before it, or all together."""
+"""Several excitations of one robot: each designed given the previous ones, or all together."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,28 +22,28 @@ from robotid_sim.trajectory.reference import Excitation
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class SequenceResult:
-    """Complementary excitations, and the course of their design."""
+    """Complementary excitations, and the history of their design."""
 
     trajectories: tuple[Excitation, ...]
-    """As many as were asked for; fewer after Ctrl-C."""
+    """Excitations in the requested number; fewer after Ctrl-C."""
     log_dets: tuple[float, ...]
-    """log det of the information of the prior and the logs up to and with each trajectory."""
+    """log det of the information of the prior and the logs up to and including each trajectory."""
     designs: tuple[DesignResult, ...]
     """The designs one after the other, from which a joint design starts."""
     value_in_sequence: float
     """The criterion of all logs and the prior per new sample, for the trajectories of `designs`."""
     value: float
-    """The same for `trajectories`: at most that."""
+    """Criterion for `trajectories`; at most `value_in_sequence`."""
     success: bool
     """True if all designs, and the joint one, have converged."""
     message: str
     interrupted: bool = False
-    """True if it is the best so far at Ctrl-C."""
+    """True if the design was stopped by Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedDesign:
-    """What all designs of a sequence have in common."""
+    """Common data of all designs of a sequence."""
 
     nominal: Robot
     basis: BaseParameters
@@ -78,19 +78,19 @@ def optimal_sequence(
     workers: int = 1,
     progress: Progress = silent,
 ) -> SequenceResult:
-    """Return excitations whose logs together minimize a criterion within all limits.
+    """Design excitations whose logs together minimize a criterion within all limits.
 
-    Each is designed given the prior and the logs of those before it. All together are one program
-    with `count` times the unknowns and one start, the sequence, so that it is never worse; the
-    order of its trajectories has no meaning. Rows count by their noise, whatever the criterion. At
-    Ctrl-C the result is what there is so far; before the first design there is nothing, and
-    `KeyboardInterrupt` is raised. Arguments, and what is raised, are those of `optimal_design`.
+    Each is designed given the prior and the logs of the previous ones. The joint design is one
+    program with `count` times the unknowns that starts from the sequence, so that it is never
+    worse; the order of its trajectories has no meaning. Rows are weighted by their noise for every
+    criterion. After Ctrl-C the result contains the designs until then; before the first design
+    `KeyboardInterrupt` is raised. Arguments and exceptions are as in `optimal_design`.
     """
     count, jointly, search = plan.count, plan.jointly, plan.gradient
     if count < 1:
         raise OptionError(f"a sequence needs at least 1 trajectory, got {count}")
     criterion = plan.criterion.set_data(noise_std=plan.noise_std)
-    if criterion.floor is None:  # sums of information need rows in units of noise
+    if criterion.floor is None:  # sums of information require rows in units of noise
         criterion = replace(criterion, floor=NOISE_FLOOR)
     prior = plan.prior or Prior.none(basis.rank)
     plan = replace(plan, criterion=criterion, noise_std=None, prior=prior)
@@ -109,7 +109,7 @@ def optimal_sequence(
 def _one_after_another(
     setting: SharedDesign, design: Callable[..., DesignResult], progress: Progress
 ) -> list[DesignResult]:
-    """Return the designs, each given those before; fewer after Ctrl-C."""
+    """Compute the designs, each given the previous ones; fewer after Ctrl-C."""
     designs: list[DesignResult] = []
     count = setting.plan.count
     for k in range(count):
@@ -150,7 +150,7 @@ def _make_sequence(
 
 
 def _together(setting: SharedDesign, start: SequenceResult, iterations: int) -> SequenceResult:
-    """Return the joint improvement of a sequence, or the sequence where there is none."""
+    """Improve a sequence jointly; return the sequence itself if there is no improvement."""
     count = len(start.trajectories)
     problem = setting.plan.problem(setting.nominal, setting.basis, count)
     x = problem.coordinates(start.trajectories)

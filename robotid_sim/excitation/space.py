@@ -1,17 +1,17 @@
 r"""Families of excitations: coordinates in units of the limits.
 
-A family is a record of options. On a robot it gives a space: a map from coordinates x, shape (d,),
-to trajectories, on which a search or a descent can work without knowing the family. At x = 0 the
-robot rests; scaling a point toward zero makes the motion smaller.
+A family is a record of options. For a robot it gives a space: a map from coordinates x, shape (d,),
+to trajectories, which optimizers can use without knowing the family. At x = 0 the robot rests;
+scaling a point toward zero makes the motion smaller.
 
-A linear space keeps its limits by ``|A x| <= 1`` with a constant matrix, a nonlinear one by
+A linear space keeps its limits by ``|A x| <= 1`` with a constant matrix, a nonlinear space by
 values that must not exceed one.
 
-Coordinates of the Fourier series that start from rest, in which kinematic limits are linear.
+Fourier series from rest to rest: coordinates in which kinematic limits are linear.
 
 Per joint the coordinates are the offset from the middle of the position range and 2 H - 2
-coefficients of the null space of the rest conditions, all in units of what the limits allow.
-Limits hold between the points of a grid too: a trigonometric polynomial p of degree H satisfies
+coefficients of the null space of the rest conditions, all in units of the largest value within the
+limits. Limits hold between grid points too: a trigonometric polynomial p of degree H satisfies
 
 .. math:: \max |p| \le \frac{\max_{\text{grid}} |p|}{\cos(\pi H / M)}
 
@@ -45,7 +45,7 @@ from robotid_sim.trajectory.reference import APPROACH_SHARE, Excitation, approac
 
 
 class ExcitationGrid(Protocol):
-    """The map from coordinates to the motion at equidistant times of one run."""
+    """Map from coordinates to the motion at equidistant times of one run."""
 
     def motion(self, x: Float1D) -> MotionArrays:
         """Return position, velocity and acceleration, each of shape (N, n)."""
@@ -53,7 +53,7 @@ class ExcitationGrid(Protocol):
     def pull_back(
         self, by_q: Float2D, by_dq: Float2D, by_ddq: Float2D, x: Float1D | None = None
     ) -> Float1D:
-        """Return a gradient with respect to x, (d,), from that to the motion, each (N, n).
+        """Convert gradients with respect to the motion, each (N, n), to the gradient by x, (d,).
 
         A linear map does not depend on `x`, which may be omitted.
         """
@@ -108,16 +108,16 @@ class ExcitationFamily(ABC):
     """A kind of motion; a frozen dataclass of its options, with at least these."""
 
     check_robot: ClassVar[str] = "twolink"
-    """Catalog robot that is rich enough for it; `robotid_sim.testing` tries it there."""
+    """Catalog robot on which `robotid_sim.testing` checks the family."""
 
     period: float = 10.0
     """Time of one run [s]."""
     periods: int = 3
-    """Number of runs; Fourier fits and period means leave out the first of several."""
+    """Number of runs; Fourier fits and period means exclude the first of several runs."""
     margin: float = 0.9
     """Share of the position, velocity and acceleration limits that the reference uses."""
     torque_ratio: float = 0.75
-    """Share of the torque limits that the nominal model may need; infinity for no limits."""
+    """Share of the torque limits that the nominal model may need; infinity for none."""
 
     def __post_init__(self) -> None:
         for name in ("period", "periods", "margin", "torque_ratio", "amplitude", "jerk"):
@@ -137,10 +137,10 @@ class ExcitationFamily(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearGrid:
-    """The linear map from coordinates to the motion on a grid of equidistant times."""
+    """Linear map from coordinates to the motion on a grid of equidistant times."""
 
     position: Float2D
-    """Shape (N, d), with d coordinates a joint."""
+    """Position by coordinates, shape (N, d), with d coordinates per joint."""
     velocity: Float2D
     acceleration: Float2D
     middle: Float1D
@@ -156,7 +156,7 @@ class LinearGrid:
     def pull_back(
         self, by_q: Float2D, by_dq: Float2D, by_ddq: Float2D, x: Float1D | None = None
     ) -> Float1D:
-        """Return a gradient with respect to the coordinates from that to the motion, (N, n)."""
+        """Convert gradients by the motion, (N, n), to the gradient by the coordinates."""
         del x  # the map is the same everywhere
         X = self.position.T @ by_q + self.velocity.T @ by_dq + self.acceleration.T @ by_ddq
         return np.asarray((X * self.unit).T.ravel())
@@ -177,15 +177,15 @@ def random_in_limits(
 ) -> Float1D:
     """Return random coordinates of a linear space that use `margin` of the limits of every joint.
 
-    The shape is normally distributed and as large as it may be; the first coordinate of a joint is
-    its offset, which is uniform over the remaining range. Every block A_j, shape (R_j, d), stands
-    for ``|A_j x_j| <= 1``.
+    The shape of the motion is normally distributed and scaled to the limits; the first coordinate
+    of a joint is its offset, uniform over the remaining range. Every block A_j, shape (R_j, d),
+    means ``|A_j x_j| <= 1``.
     """
     x = []
     for A in blocks:
         shape = rng.standard_normal(A.shape[1] - 1)
         use = A[:, 1:] @ shape
-        moved = A[:, 0] != 0.0  # positions, of which only the range counts for the shape
+        moved = A[:, 0] != 0.0  # positions; only their range limits the shape
         half = 0.5 * np.ptp(use[moved])
         shape *= margin / max(half, float(np.abs(use[~moved]).max()))
         use = A[moved, 1:] @ shape
@@ -198,7 +198,7 @@ def random_in_limits(
 
 
 class JointSpace(ABC):
-    """A linear space whose coordinates go joint by joint, in units of what the limits allow."""
+    """Linear space of coordinates by joint, in units of the largest value within the limits."""
 
     unit: Float2D
     """Units of the coordinates, shape (d, n)."""
@@ -222,7 +222,7 @@ class JointSpace(ABC):
 
 
 LIMIT_SAMPLES = 16
-"""Grid points per harmonic on which limits are imposed; the tightening is then 2 %."""
+"""Grid points per harmonic at which limits are imposed, for a tightening of 2 %."""
 
 
 @document_attributes
@@ -246,7 +246,7 @@ class FourierOptions(ExcitationFamily):
     harmonics: int = 5
     """Number of harmonics; at least 2."""
     amplitude: float = 1.0
-    """Extra scale of the motion about its offsets; below 1 for a robot that must move little."""
+    """Additional scale of the motion about its offsets; below 1 for small motions."""
     jerk: float | None = None
     """Jerk limit of every joint [rad/s^3 or m/s^3]; None for no limit."""
 
@@ -327,9 +327,9 @@ class FourierSpace(JointSpace):
 def add_approach(
     robot: Robot, q0: Float1D, a: Float2D, b: Float2D, options: FourierOptions
 ) -> FourierTrajectory:
-    """Return a Fourier series with an approach from home, before time zero, that is slow enough.
+    """Make a Fourier series with an approach from home, before time zero, within the rate limits.
 
-    The middle q0 has shape (n,), coefficients a and b as of `FourierTrajectory` (n, H).
+    The middle q0 has shape (n,), coefficients a and b are as in `FourierTrajectory` (n, H).
     """
     bare = FourierTrajectory(robot.joint_names, q0, a, b, options.period, options.periods)
     first = bare(np.zeros(1)).q[0]

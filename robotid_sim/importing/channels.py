@@ -1,4 +1,4 @@
-"""From columns in their units, of joints or motors, to the channels of a log in SI units.
+"""Conversion of columns in any units, of joints or motors, to channels of a log in SI units.
 
 Known springs and counterbalances add to the torque of a drive, by position; a formula in a map is
 parsed to a tree of a few kinds of nodes, which NumPy evaluates.
@@ -29,7 +29,7 @@ MAX_TURNS = 2
 
 
 class Channels(NamedTuple):
-    """Samples on the joint side, each of shape (N, n); None for what is not recorded."""
+    """Samples on the joint side, each of shape (N, n); None for channels that are not recorded."""
 
     q: Float2D
     dq: Float2D | None
@@ -57,7 +57,7 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
 
     direction = np.array([joint.sign for joint in joints], dtype=float)
     q, dq = column("position"), column("velocity")
-    assert q is not None  # a map without positions is not a complete one
+    assert q is not None  # a complete map has positions
     measured, command, current = (column(name) for name in ("torque", "command", "current"))
     constants = [joint.torque_constant for joint in joints if joint.torque_constant is not None]
     scale = None
@@ -109,7 +109,7 @@ def unwrap_positions(
 ) -> tuple[RawLog, list[str]]:
     """Unwrap positions that jump by a turn where their counter restarts, and note which.
 
-    A jump counts only if the step without the turn is an ordinary one.
+    A jump counts only if the step without the turn is of usual size.
     """
     columns, notes = dict(recording.columns), []
     for joint in (joint for joint in robot.joints if not joint.prismatic):
@@ -166,7 +166,7 @@ MAX_LENGTH = 2000
 """Longest formula [characters]; no formula has more nodes."""
 
 MAX_DEPTH = 100
-"""Most levels of a formula; a sum has as many as terms."""
+"""Maximum depth of a formula; a sum has one level per term."""
 
 MAX_EXPONENT = 10.0
 """Largest exponent, constants only."""
@@ -191,8 +191,8 @@ OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
 def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
     """Evaluate a formula of numbers, names with their values, ``+ - * / **`` and `FUNCTIONS`.
 
-    NaN or infinite where the formula has no value; raises `ValueError`, which says why, if the text
-    is not such a formula.
+    The result is NaN or infinite where the formula has no value. Raises `ValueError` with the
+    reason if the text is not such a formula.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"it has {len(text)} characters, at most {MAX_LENGTH} are read")
@@ -208,7 +208,7 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
             raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return np.float64(repr(number))  # of a text, for an integer may be too large
+                return np.float64(repr(number))  # from text, because an integer may be too large
             case ast.Name(id=name) if name in values:
                 return values[name]
             case ast.UnaryOp(op=sign, operand=operand) if type(sign) in OPERATORS:
@@ -242,9 +242,9 @@ def add_spring_torques(
 ) -> tuple[Channels, tuple[str, ...]]:
     r"""Add the torques of known springs to samples; return them with notes.
 
-    The drive and the spring move a joint together, :math:`\tau_m + \tau_s(q)` is what bodies and
-    friction take. Raises `OptionError` if an expression cannot be evaluated, or a table does not
-    hold the positions of the log.
+    Drive and spring move a joint together: :math:`\tau_m + \tau_s(q)` acts on bodies and friction.
+    Raises `OptionError` if an expression cannot be evaluated, or a table does not hold the
+    positions of the log.
     """
     springs = {
         name: spring
@@ -266,7 +266,7 @@ def add_spring_torques(
     return samples._replace(
         tau=samples.tau + added,
         tau_cmd=None if samples.tau_cmd is None else samples.tau_cmd + added,
-        current=None,  # the torque is no longer that of the drives alone
+        current=None,  # the torque is no longer of the drives alone
         torque_constant=None,
     ), tuple(notes)
 

@@ -59,7 +59,7 @@ class ImportedLog:
     mapping: ImportMap
     """The complete map, with inferred columns and units."""
     reasons: Mapping[str, str]
-    """By quantity, how its columns were matched."""
+    """Explanation of the matched columns by quantity."""
     notes: tuple[str, ...]
     """Notes on inferred units and names, dropped and resampled samples, one sentence each."""
     unused: tuple[str, ...]
@@ -96,16 +96,16 @@ def import_log(
     robot : Robot
         Its joints, their order, units and limits.
     mapping : ImportMap, optional
-        What is known of the columns; the rest is inferred.
+        Known columns; the rest is inferred.
     topic : str, optional
-        Topic of a bag that has several of joint states.
+        Topic of a bag with several topics of joint states.
     segment : int, optional
         Which part of a log with gaps, from 1; the longest one by default.
 
     Returns
     -------
     imported : ImportedLog
-        The log, and how it came out of the files.
+        The log and its conversion.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def import_segments(
     """Read files of a machine as logs of a robot, one for each part between gaps.
 
     Parts of less than `MIN_SEGMENT_TIME` are dropped, except the longest. All have the same step.
-    Errors as of `import_log`.
+    Raises as `import_log` does.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def import_segments(
     robot : Robot
         The robot of the log.
     mapping : ImportMap, optional
-        What names of columns do not tell.
+        Columns that their names do not identify.
     topic : str, optional
         Of a bag.
 
@@ -347,7 +347,7 @@ def _resample(
     """Return a uniform grid, times of torques, and samples: positions by cubic splines.
 
     A torque jumps with friction, so that it is not interpolated over long steps: the nearest sample
-    is taken with its own time, at which the motion is evaluated later. In short ones lines cost
+    is taken with its own time, at which the motion is evaluated later. Over short steps, lines cost
     less than the noise of accelerations at uneven times.
     """
     intervals = (t[-1] - t[0]) / step

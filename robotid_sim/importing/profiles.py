@@ -1,7 +1,7 @@
 """Profiles of vendors' logs: patterns of columns, units, torque constants.
 
-A profile is a TOML file beside this module. It is chosen by the names of the columns; what a map
-says is stronger.
+A profile is a TOML file beside this module. It is chosen by the names of the columns; entries of a
+map have precedence.
 """
 
 import re
@@ -32,7 +32,7 @@ class PublishedConstants(ConfigSection):
     robot: str
     """Part of the robot's name; empty for any."""
     values: tuple[float, ...]
-    """Of every joint [N m/A]."""
+    """Torque per current of every joint [N m/A]."""
     std: float
     """Relative standard deviation."""
     source: str
@@ -45,22 +45,22 @@ class Profile(ConfigSection):
     name: str
     """The vendor and its recorder."""
     source: str
-    """Where the names are documented."""
+    """Source of the names."""
     time: str
     """Pattern of the column of the stamps."""
     time_unit: str | None = None
-    """Of the stamps."""
+    """Unit of the stamps."""
     columns: dict[str, str]
     """Pattern by quantity; its group is the number of the joint."""
     units: dict[str, str] = Field(default_factory=dict)
-    """By quantity."""
+    """Units by quantity."""
     notes: tuple[str, ...] = ()
     """Unused contents of the log, one sentence each."""
     torque_constants: tuple[PublishedConstants, ...] = ()
-    """Of robots of the vendor; the first that fits is taken."""
+    """Constants of the vendor's robots; the first match is used."""
 
     def columns_of(self, recording: RawLog, dof: int) -> dict[str, list[str]]:
-        """Return the columns by quantity, in the order of joints, of those that have all."""
+        """Return the columns of complete quantities, by quantity, in the order of joints."""
         chosen = {}
         for quantity, pattern in self.columns.items():
             matches = ((re.fullmatch(pattern, name), name) for name in recording.columns)
@@ -80,7 +80,7 @@ def profiles() -> dict[str, Profile]:
 def complete_by_profile(
     recording: RawLog, robot: Robot, import_map: ImportMap
 ) -> tuple[ImportMap, tuple[str, ...], list[str]]:
-    """Complete a map by the profile that it names, or that the columns fit.
+    """Complete a map by the profile that it names or that matches the columns.
 
     Returns the map, the quantities to match in addition, and notes on the profile.
     """
@@ -93,7 +93,7 @@ def complete_by_profile(
         by_current = "torque" not in columns
         fits = "position" in columns and ("current" in columns or not by_current)
         if import_map.profile is None and by_current and "torque" in kinds:
-            fits = False  # measured torques are better than currents
+            fits = False  # prefer measured torques to currents
         if fits and import_map.profile in (None, key):
             update, notes = _complete_map(profile, columns, recording, robot, import_map)
             head = f"profile {profile.name} ({key}); profile = 'none' in a map leaves it out"

@@ -55,7 +55,7 @@ class RawLog:
 
 
 def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> RawLog:
-    """Return the arrays of one length as columns; those of another one are omitted.
+    """Return arrays of equal length as columns; arrays of other lengths are omitted.
 
     An array (N, k) or (k, N) gives the columns ``name.1`` to ``name.k``. N is the length that most
     columns have. Arrays without real numbers are ignored.
@@ -85,8 +85,8 @@ def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> RawLog:
 def join_recordings(recordings: Sequence[RawLog], paths: Iterable[Path]) -> RawLog:
     """Return the columns of several files as one recording.
 
-    A name in several files is kept once if its samples are the same; otherwise it follows the stem
-    of its file. Raises `FileFormatError` if the files differ in length.
+    A name in several files is kept once if its samples are the same; otherwise the stem of its file
+    precedes it. Raises `FileFormatError` if the files differ in length.
     """
     stems = [path.name.partition(".")[0] for path in paths]
     sizes = {stem: r.samples for stem, r in zip(stems, recordings, strict=True)}
@@ -100,7 +100,7 @@ def join_recordings(recordings: Sequence[RawLog], paths: Iterable[Path]) -> RawL
     for stem, recording in zip(stems, recordings, strict=True):
         for name, column in recording.columns.items():
             sharing = [r.columns[name] for r in recordings if name in r.columns]
-            steps = np.diff(column)  # of stamps, which files may round
+            steps = np.diff(column)  # steps of stamps, which files may round
             near = (
                 STAMP_TOLERANCE * float(np.median(steps))
                 if steps.size and (steps > 0.0).all()
@@ -128,7 +128,7 @@ def join_stamps(recording: RawLog) -> RawLog:
             if _are_whole(fraction, 1.0 / UNITS["time"][unit]):
                 stem = ".".join(words[:-1]) or "time"
                 stem = stem if stem not in recording.columns else f"{stem} joined"
-                first = float(np.nanmin(seconds))  # before the sum, which would round
+                first = float(np.nanmin(seconds))  # subtracted before the sum, which would round
                 stamps = (seconds - first) + fraction * UNITS["time"][unit]
                 stamps = stamps - np.nanmin(stamps) if first > MIN_CLOCK_TIME else stamps + first
                 remaining = {k: c for k, c in recording.columns.items() if k not in (name, beyond)}
@@ -150,14 +150,14 @@ def _are_whole(column: Float1D, limit: float) -> bool:
 
 
 def _floats(array: NDArray[Any]) -> Float1D:
-    """Return integers as floats; large ones, such as stamps in ns, counted from the first."""
+    """Return integers as floats; large ones, such as stamps in ns, count from the first."""
     if array.dtype.kind in "iu" and array.size and int(array.max()) > MAX_EXACT_INTEGER:
         array = array - array[0]
     return array.astype(float)
 
 
 MIN_CLOCK_TIME = 1e6
-"""Smallest first stamp of a time that counts from an epoch [s]."""
+"""Smallest first stamp of a clock that counts from an epoch [s]."""
 
 MAX_GAP_STEPS = 5.0
 """Smallest gap that splits a log, in usual steps."""
@@ -191,7 +191,7 @@ def seconds(recording: RawLog, mapping: ImportMap) -> Float1D:
     scale = UNITS["time"][mapping.time_unit or "s"]
     finite = column[np.isfinite(column)]
     if finite.size and abs(finite[0]) * scale > MIN_CLOCK_TIME:
-        column = column - finite[0]  # before the scaling, which would round
+        column = column - finite[0]  # subtracted before the scaling, which would round
     # Stamps in decimal units are divided: 3 ms is 3 / 1000 s, and 3 * 0.001 s is another float.
     return column if scale == 1.0 else column / round(1.0 / scale)
 
@@ -256,7 +256,7 @@ def segments(t: Float1D, windows: tuple[tuple[float, float], ...]) -> list[Segme
 def uniform_grid(t: Float1D) -> Float1D:
     """Return uniform times from the first to the last one.
 
-    The step is the mean of those between usual neighbors: stamps in whole ms of a clock of 300 Hz
+    The step is the mean step between usual neighbors: stamps in whole ms of a clock of 300 Hz
     have a median step of 3 ms, and a mean one of 3.33 ms.
     """
     steps = np.diff(t)
@@ -270,7 +270,7 @@ def smooth_at(grid: Float1D, t: Float1D, x: Float2D) -> Float2D:
 
 
 def nearest_times(grid: Float1D, t: Float1D) -> Float1D:
-    """Return the stamp next to each time of a grid; where none is within a step, that time."""
+    """Return the nearest stamp of each time of a grid; the time itself if none is within a step."""
     after = np.searchsorted(t, grid).clip(1, t.size - 1)
     near = np.where(grid - t[after - 1] <= t[after] - grid, t[after - 1], t[after])
     return np.where(np.abs(near - grid) <= grid[1] - grid[0], near, grid)

@@ -77,7 +77,7 @@ def _flat(variables: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[A
 
 
 def read_hdf5(path: Path) -> RawLog:
-    """Read every dataset of an HDF5 file, also a MAT file of version 7.3, wherever it stands."""
+    """Read the datasets of all groups of an HDF5 file, or of a MAT file of version 7.3."""
     arrays: dict[str, NDArray[Any]] = {}
 
     def collect(name: str, item: object) -> None:
@@ -158,9 +158,9 @@ _SIGNATURE_READERS = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet, b"MATLAB 5
 def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> RawLog:
     """Return the columns of a file or folder, or of several files that are columns of one log.
 
-    Text, NPZ, MAT, HDF5, Parquet, a ROS bag or MCAP file, distinguished by content; the topic is
-    that of a bag that has several of joint states. Raises `FileFormatError` if a file is missing,
-    broken or of an unknown form, `OptionError` if a topic is given and no file is a bag.
+    Text, NPZ, MAT, HDF5, Parquet, a ROS bag or MCAP file, distinguished by content; the topic
+    selects among several topics of joint states in a bag. Raises `FileFormatError` if a file is
+    missing, broken or of an unknown form, `OptionError` if a topic is given and no file is a bag.
     """
     bags = [
         p
@@ -252,7 +252,7 @@ def read_bag(path: Path, topic: str | None = None) -> RawLog:
     """Read the joint states of one topic of a bag, or of ROS 2 storage files without metadata.
 
     Raises `FileFormatError` if the bag is broken, `LogError` if it has no joint states, or several
-    topics of them and none is given, `UnknownNameError` if the topic given has none, and
+    topics with joint states and none is given, `UnknownNameError` if the topic given has none, and
     `MissingExtraError` if the reader of bags is not installed.
     """
     with require_extra("ROS bags need rosbags", "logs"):
@@ -278,7 +278,7 @@ def read_bag(path: Path, topic: str | None = None) -> RawLog:
 
 
 def _require_own_files(path: Path) -> None:
-    """Raise `FileFormatError` unless a bag is of regular files of its own, databases of tables."""
+    """Raise `FileFormatError` unless a bag has only its own files, with stored tables."""
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:
         owner = path / "metadata.yaml" if path.is_dir() else path
         require_reference_allowed(owner, file, str(file))
@@ -338,7 +338,7 @@ def _select_publisher(
 ) -> tuple[list[int], list[str]]:
     """Choose among publishers of the same joints, distinguished by their lists of names.
 
-    The one whose values change most often is taken; those of other joints are kept beside it.
+    The publisher whose values change most often is taken; publishers of other joints are kept.
     Returns the numbers of the selected messages, and notes on the others.
     """
     by_list: dict[tuple[str, ...], list[int]] = defaultdict(list)

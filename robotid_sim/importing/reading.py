@@ -1,4 +1,4 @@
-"""A log in the form of robotid, or in any other form."""
+"""Reading of logs in the format of robotid, or in any other format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from robotid_sim.representation import public_value
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadLog:
-    """A log and how it was read."""
+    """A log, with notes on reading it."""
 
     log: Log
     name: str
@@ -112,7 +112,7 @@ def read_log(path: str | Path, robot: Robot, mapping: ImportMap | str | Path | N
     Returns
     -------
     logs : Logs
-        Of a single log, the longest part of one with gaps.
+        A single log; the longest part if it has gaps.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def read_logs(
     Parameters
     ----------
     paths : str, Path or sequence of them
-        Files, all of one robot.
+        Files of one robot.
     robot : Robot
         The robot of the logs.
     mapping : ImportMap, str or Path, optional
@@ -147,8 +147,8 @@ def read_logs(
     Returns
     -------
     logs : Logs
-        Each part of one with gaps by itself. Of a log of robotid that is too long for memory only
-        its head is read; `identify` reads the rest in parts.
+        Each part of a log with gaps is a separate log. Of a log of robotid that is too long for
+        memory, only the head is read; `identify` reads the rest in parts.
 
     Raises
     ------
@@ -214,5 +214,5 @@ def is_own(file: Path) -> bool:
     try:
         with h5py.File(file, "r") as content:
             return "schema" in content.attrs
-    except OSError:  # truncated: `load_log` says so
+    except OSError:  # truncated: `load_log` reports it
         return True

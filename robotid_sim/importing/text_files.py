@@ -20,7 +20,7 @@ from robotid_sim.importing.units import UNITS, unit_in
 from robotid_sim.inputs import estimate_unpacked_size, open_file, require_plausible_size
 
 DELIMITERS = (";", "\t", ",", None)
-"""In the order in which they are tried; None is any white space."""
+"""Delimiters in the order in which they are tried; None is any white space."""
 
 DECIMAL_COMMA_NOTE = "numbers have decimal commas"
 
@@ -34,7 +34,7 @@ _DECIMAL_COMMA_PATTERN = re.compile(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", re.IGNORE
 
 
 class TextForm(NamedTuple):
-    """How the lines of a file are cut into numbers."""
+    """Format by which lines of a file are split into numbers."""
 
     delimiter: str | None
     decimal_comma: bool
@@ -148,9 +148,10 @@ def _careful(
 
 
 def _split_by_joint(columns: dict[str, Float1D], texts: dict[str, list[str]]) -> dict[str, Float1D]:
-    """Return columns ``position0`` with the joint that the text in ``name0`` says.
+    """Rename columns ``position0`` to the joint that the text in ``name0`` names.
 
-    So ROS 1 prints joint states, in alphabetical order, which may not be that of the robot.
+    ROS 1 prints joint states in this form, in alphabetical order, which may differ from that of the
+    robot.
     """
     named = {name: _NAME_COLUMN_PATTERN.fullmatch(name) for name in texts}
     joints = {(m[1], m[2]): texts[name][0] for name, m in named.items() if m is not None}
@@ -213,7 +214,7 @@ def _table(lines: list[str], path: Path) -> tuple[TextForm, int]:
 
 
 def _first_row(lines: list[str], form: TextForm) -> int:
-    """Find the first line with as many cells as the later ones, and as many that are numbers."""
+    """Find the first line with as many cells as the later ones, and as many numbers."""
 
     def numeric(line: str) -> list[bool]:
         return [value is not None for value in form.numbers(form.cells(line))]
@@ -221,7 +222,7 @@ def _first_row(lines: list[str], form: TextForm) -> int:
     later = numeric(lines[-2] if len(lines) > 1 else lines[-1])
     for k, line in enumerate(lines[:-1]):
         here = numeric(line)
-        # One that is damaged is named later.
+        # A damaged line is reported later.
         if len(here) == len(later) and 2 * sum(map(all, zip(here, later, strict=True))) > sum(
             later
         ):
@@ -273,7 +274,7 @@ SECONDS_PER_DAY = 86400.0
 
 
 def clock_seconds(cells: Sequence[str]) -> Float1D | None:
-    """Count texts such as ``2024-03-05 23:59:55.010`` from the first one [s]; None of others."""
+    """Convert texts such as ``2024-03-05 23:59:55.010`` from the first one [s]; None of others."""
     matches = [CLOCK_TIME_PATTERN.fullmatch(cell) for cell in cells]
     if not all(matches):
         return None
@@ -285,12 +286,12 @@ def clock_seconds(cells: Sequence[str]) -> Float1D | None:
         if m is not None
     ]
     steps = np.diff(seconds, prepend=seconds[0])
-    days = np.cumsum(steps < -0.5 * SECONDS_PER_DAY)  # midnights that were passed
+    days = np.cumsum(steps < -0.5 * SECONDS_PER_DAY)  # number of midnights passed
     return np.round(np.array(seconds) - seconds[0] + SECONDS_PER_DAY * days, 9)
 
 
 def _column(cells: list[str], form: TextForm, what: str) -> Float1D | None:
-    """Return the numbers of a column, None for one of text; a single bad cell is an error."""
+    """Return the numbers of a column, None for a text column; a single bad cell is an error."""
     values = form.numbers(cells)
     wrong = [k for k, value in enumerate(values) if value is None]
     if 2 * len(wrong) > len(cells):

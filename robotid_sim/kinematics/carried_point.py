@@ -1,6 +1,6 @@
-"""A point of an arm that just enough of its joints carry along a path: exact inverse kinematics.
+"""A point that the minimum number of joints moves along a path: exact inverse kinematics.
 
-Which joints of an arm carry a point along a path, and from which pose they start.
+Choice of the joints that move the point, and of their start pose.
 """
 
 import itertools
@@ -21,9 +21,10 @@ from robotid_sim.model.robot import Robot
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CarriedPoint:
-    """A point and the joints that carry it: three, or six that hold the orientation too.
+    """A point and the joints that move it: three, or six that also keep the orientation.
 
-    The other joints rest. It knows the kinematics, so that a path can be evaluated without a robot.
+    The other joints rest. The kinematics are included, so that a path can be evaluated without a
+    robot.
     """
 
     robot_name: str
@@ -32,13 +33,13 @@ class CarriedPoint:
     point: Float1D
     """The point in the frame of the last of these bodies [m], shape (3,)."""
     moved: Int1D
-    """Indices of the carrying joints, shape (3,) or (6,)."""
+    """Indices of the moving joints, shape (3,) or (6,)."""
     q_start: Float1D
-    """Positions of all joints where every search starts [rad or m], shape (n,)."""
+    """Positions of all joints at the start of every search [rad or m], shape (n,)."""
     orientation: Float2D
     """Orientation of the last body in the root frame, kept by six joints, shape (3, 3)."""
     position: Float1D = field(init=False)
-    """Where the point is at `q_start`, in the root frame [m], shape (3,)."""
+    """Position of the point at `q_start`, in the root frame [m], shape (3,)."""
 
     def __post_init__(self) -> None:
         moved = np.array(self.moved, dtype=np.intp)
@@ -61,9 +62,9 @@ class CarriedPoint:
         return len(self.geometry)
 
     def follow(self, targets: Float2D) -> Float2D:
-        """Return positions of all joints along targets (N, 3), by steps from `q_start` on.
+        """Compute positions of all joints along targets (N, 3), by steps from `q_start`.
 
-        Raises `PathError` if a target cannot be reached from the one before; the text names it.
+        Raises `PathError` if a target cannot be reached from the previous one; the text names it.
         """
         chain = (self.geometry, self.point, self.moved, self.q_start[: self.bodies].copy())
         Q, count = point_kernels.follow(
@@ -73,7 +74,7 @@ class CarriedPoint:
         return self._whole(Q)
 
     def solve(self, seeds: Float2D, targets: Float2D) -> Float2D:
-        """Return positions of all joints at targets (N, 3), each found from its seed (N, n).
+        """Compute positions of all joints at targets (N, 3), each from its initial guess (N, n).
 
         Raises `PathError` if a target cannot be reached; the text names it.
         """
@@ -85,9 +86,9 @@ class CarriedPoint:
         return self._whole(Q)
 
     def rates(self, q: Float2D, v: Float2D, a: Float2D) -> tuple[Float2D, Float2D]:
-        r"""Return velocities and accelerations of all joints from those of the point, (N, n) each.
+        r"""Compute velocities and accelerations of joints, (N, n) each, from the point.
 
-        By the differentiated kinematics, :math:`\dot q = J^{-1} v` and :math:`\ddot q = J^{-1} (a -
+        By differentiated kinematics, :math:`\dot q = J^{-1} v` and :math:`\ddot q = J^{-1} (a -
         \dot J \dot q)`. Raises `PathError` if a position is singular.
         """
         Q = np.array(q[:, : self.bodies])
@@ -118,7 +119,7 @@ class CarriedPoint:
         return cls(orientation=values.pop("held"), **values)
 
     def move_to(self, target: Float1D) -> Self | None:
-        """Return the same with `q_start` at a target, or None if it cannot be reached."""
+        """Return the point with `q_start` at a target, or None if it cannot be reached."""
         try:
             q = self.follow(target[None])[0]
         except PathError:
@@ -126,7 +127,7 @@ class CarriedPoint:
         return replace(self, q_start=q)
 
     def index(self) -> float:
-        """Return the condition number of the Jacobian of the carrying joints at `q_start`."""
+        """Return the condition number of the Jacobian of the moving joints at `q_start`."""
         start = self.q_start[None]
         J = self.sensitivity((start, 0.0 * start, 0.0 * start))[0][0]
         return float(np.linalg.cond(J))
@@ -165,10 +166,10 @@ class CarriedPoint:
 Follow = Literal["wrist", "tip"]
 
 MIN_SINGULAR_VALUE = 1e-3
-"""Least singular value of the carrying joints' Jacobian over its largest, at a typical pose."""
+"""Smallest over largest singular value of the Jacobian of the moving joints, at a typical pose."""
 
 CENTRAL_RANGE_SHARE = 0.9
-"""Share of the position range in which the pose at the center should be."""
+"""Central share of the position range that should contain the pose at the center."""
 
 
 def make_carried_point(
@@ -177,25 +178,25 @@ def make_carried_point(
     point: tuple[float, float, float] | None,
     center: tuple[float, float, float] | None,
 ) -> CarriedPoint:
-    """Return the point of a robot that is to be carried, with a pose where it is at the center.
+    """Choose the moving joints for a point of a robot, and a pose with the point at the center.
 
     Parameters
     ----------
     robot : Robot
         Kinematics and limits.
     follow : str
-        ``wrist``: the first three joints that can carry a point do, the others rest at home.
-        ``tip``: six joints carry the tip and hold its orientation.
+        ``wrist``: the first three joints that can move a point follow the path, the others rest at
+        home. ``tip``: six joints move the tip and keep its orientation.
     point : tuple of float, optional
-        The point [m] in the frame of the third of these joints' body, or of the tip. By default the
-        tip, or the origin of the second joint after these three, the wrist center of usual arms.
+        The point [m] in the frame of the body of the third joint, or of the tip. By default the
+        tip, or the origin of the second joint after these three, the wrist center of most arms.
     center : tuple of float, optional
-        Center in the root frame [m]; by default where the best conditioned configuration has it.
+        Center in the root frame [m]; by default its place in the best conditioned configuration.
 
     Raises
     ------
     PathError
-        If the joints cannot carry a point, or the center is out of reach.
+        If the joints cannot move a point, or the center is out of reach.
     """
     rows = 3 if follow == "wrist" else 6
     candidates = []
@@ -222,7 +223,7 @@ def make_carried_point(
 
 
 def _bare(robot: Robot, moved: list[int], point: tuple[float, float, float] | None) -> CarriedPoint:
-    """Return a point that given joints carry, at the home pose."""
+    """Return a point with given moving joints, at the home pose."""
     bodies, local = robot.dof, robot.T_last_tip[:3, 3]
     if len(moved) == 3:
         wrist = moved[-1] + 2
@@ -238,7 +239,7 @@ def _bare(robot: Robot, moved: list[int], point: tuple[float, float, float] | No
 
 
 def _carriers(robot: Robot, rows: int, point: tuple[float, float, float] | None) -> list[int]:
-    """Return the first joints that can carry a point or a tip, with the others at home.
+    """Find the first joints that can move a point or a tip, with the others at home.
 
     Raises `PathError` if there are not enough.
     """

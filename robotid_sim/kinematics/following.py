@@ -1,4 +1,4 @@
-"""From a path of the tip to a smooth path of the joints that really follows it."""
+"""Compute a smooth path of the joints that follows a path of the tip within tolerances."""
 
 from collections.abc import Callable
 
@@ -19,25 +19,25 @@ from robotid_sim.kinematics.inverse import (
 from robotid_sim.model.robot import Robot
 
 Poses = Callable[[Float1D], Float]
-"""Poses of the tip, shape (M, 4, 4), at phases from 0 to 2 pi."""
+"""Function: poses of the tip, shape (M, 4, 4), at phases from 0 to 2 pi."""
 
 MIN_POINTS = 121
-"""Poses that a path is solved at, at least; between them a quintic spline."""
+"""Smallest number of poses at which a path is solved; between them is a quintic spline."""
 
 MAX_REFINEMENTS = 4
-"""How often the steps between poses are halved where the spline leaves the path."""
+"""Number of halvings of the steps between poses if the spline leaves the path."""
 
 POSITION_TOLERANCE = 2e-5
 """Largest distance [m] of the tip from its path, halfway between solved poses."""
 
 ANGLE_TOLERANCE = 2e-4
-"""Largest error of its orientation there [rad]."""
+"""Largest error of the orientation of the tip there [rad]."""
 
 JOINT_TOLERANCE = 1e-5
 """Largest distance of a joint from a curve in joint space there [rad or m]."""
 
 MAX_ERROR_RATIO = 0.7
-"""Where halving the steps leaves more than this share of the error, there is a jump."""
+"""Share of the error that remains after halving the steps, above which there is a jump."""
 
 CORNER_MESSAGE = (
     "is followed by a stretch that the joints cannot follow smoothly: the arm would change its "
@@ -56,7 +56,7 @@ def phase_spline(points: Float2D) -> BSpline:
 def make_rest_to_rest_spline(parameter: Float1D, points: Float2D) -> BSpline:
     """Return the quintic spline through points whose first two derivatives vanish at both ends."""
     still = [(nu, np.zeros(points.shape[1])) for nu in (1, 2)]
-    # Derivatives of vectors are documented, but not in the stubs of scipy.
+    # Vector derivatives are documented, but missing in the stubs of scipy.
     return make_interp_spline(parameter, points, k=5, bc_type=(still, still))  # type: ignore[arg-type]
 
 
@@ -68,11 +68,11 @@ def follow(
     largest_index: float,
     points: int = MIN_POINTS,
 ) -> PathSolution:
-    """Return joint positions along a path of the tip, between which a spline keeps to it.
+    """Compute joint positions along a path of the tip such that a spline through them follows it.
 
-    Limits hold between the positions too. Where the tip leaves the path between them, the steps are
-    halved; where that does not help, the arm would change its configuration: an obstacle. Arguments
-    are those of `solve_path`, except for the path and the initial number of points.
+    Limits also hold between the positions. If the tip leaves the path between them, the steps are
+    halved; if that does not help, the arm would change its configuration: an obstacle. Arguments
+    are as in `solve_path`, except for the path and the initial number of points.
     """
     before = np.inf
     for refinement in range(MAX_REFINEMENTS + 1):
@@ -102,9 +102,9 @@ def follow(
 def follow_joints(
     robot: Robot, curve: Callable[[Float1D], Float2D], demand: Demand, points: int = MIN_POINTS
 ) -> PathSolution:
-    """Return joint positions along a curve in joint space, from phases (M,) to positions (M, n).
+    """Compute joint positions along a curve in joint space, from phases (M,) to positions (M, n).
 
-    Limits hold between the positions too, and the spline keeps to the curve there.
+    Between the positions limits also hold, and the spline follows the curve.
     """
     for refinement in range(MAX_REFINEMENTS + 1):
         phase = np.linspace(0.0, 2.0 * np.pi, (points - 1) * 2**refinement + 1)
@@ -125,7 +125,7 @@ def follow_joints(
 
 
 def _violation(robot: Robot, spline: BSpline, points: int) -> tuple[int, str] | None:
-    """Return the first point before which the spline leaves the limits, and how; or None."""
+    """Find the first point before which the spline leaves the limits, and the violation."""
     dense = spline(np.linspace(0.0, 2.0 * np.pi, SAMPLES_PER_POSE * (points - 1) + 1))
     outside = ((dense < robot.limits.lower) | (dense > robot.limits.upper)).any(axis=1)
     if not outside.any():
@@ -137,6 +137,6 @@ def _violation(robot: Robot, spline: BSpline, points: int) -> tuple[int, str] | 
 
 
 def _cut(solution: PathSolution, targets: Float, k: int, reason: str) -> PathSolution:
-    """Return a solution up to point k, with what is wrong there."""
+    """Return a solution up to point k, with the obstacle there."""
     text = f"{pose_label(targets, k)} {reason}"
     return PathSolution(solution.q[:k], solution.singularity_index[:k], solution.poses, text)

@@ -1,4 +1,4 @@
-r"""Compiled kernels for a point, or a whole tip, that some joints of a chain carry along a path.
+r"""Compiled kernels for a point, or a tip with orientation, that some joints move along a path.
 
 Chains are passed as in `robotid_sim.dynamics.kernels`: ``geometry`` (m, 37). ``moved`` holds the
 indices of the joints that move, as many as there are ``rows``: 3 for a point, 6 for a point and the
@@ -6,8 +6,8 @@ orientation; the others keep their positions. The kernels call one another, so t
 
 Positions, velocities and accelerations of a point are trigonometric polynomials of degree one in
 the angle of every revolute joint, affine in the position of a prismatic one, quadratic in the
-velocities and affine in the accelerations, and so are angular velocities and accelerations. So the
-central differences of `sensitivity` are exact up to rounding.
+velocities and affine in the accelerations, as are angular velocities and accelerations. Therefore
+the central differences of `sensitivity` are exact up to rounding.
 """
 
 import math
@@ -21,7 +21,7 @@ MAX_STEP = 0.3
 """Longest step of a joint between two solutions, or in an iteration [rad or m]."""
 
 POINT_TOLERANCE = 1e-9
-"""Error [m or rad] below which one more iteration leaves rounding only."""
+"""Error [m or rad] below which one more iteration reduces the error to rounding."""
 
 
 @jit
@@ -33,9 +33,9 @@ def _cross(a: Float1D, b: Float1D, out: Float1D) -> None:
 
 @jit
 def _place(geometry: Float2D, point: Float1D, q: Float1D, O: Float2D, Z: Float2D) -> Float2D:
-    """Axes into `Z` (m, 3), origins and the point into `O` (m + 1, 3); rotation of the last body.
+    """Write axes into `Z` (m, 3), origins and point into `O` (m + 1, 3); return the rotation.
 
-    All in the root frame.
+    All are in the root frame.
     """
     m = q.size
     R, A, B = np.eye(3), np.empty((3, 3)), np.empty((3, 3))
@@ -61,7 +61,7 @@ def _place(geometry: Float2D, point: Float1D, q: Float1D, O: Float2D, Z: Float2D
 
 @jit
 def _jacobian(geometry: Float2D, moved: Int1D, O: Float2D, Z: Float2D, J: Float2D) -> None:
-    """Columns (z x (p - o), z) of moved joints into `J`, (z, 0) where they slide; 3 or 6 rows."""
+    """Write columns (z x (p - o), z) of joints, (z, 0) if prismatic, into `J`; 3 or 6 rows."""
     m = Z.shape[0]
     for k in range(moved.size):
         j = moved[k]
@@ -79,7 +79,7 @@ def _jacobian(geometry: Float2D, moved: Int1D, O: Float2D, Z: Float2D, J: Float2
 def _tip_rates(
     geometry: Float2D, O: Float2D, Z: Float2D, dq: Float1D, ddq: Float1D, out: Float2D
 ) -> None:
-    """Motion of the point into `out` (4, 3): v, w, a, dw, by the recursion from body to body."""
+    """Write the motion of the point into `out` (4, 3): v, w, a, dw; recursive over bodies."""
     m = Z.shape[0]
     r, wr, wz = np.empty(3), np.empty(3), np.empty(3)
     wwr, dwr = np.empty(3), np.empty(3)
@@ -109,7 +109,7 @@ def _tip_rates(
 def _motion(
     geometry: Float2D, point: Float1D, q: Float1D, dq: Float1D, ddq: Float1D, out: Float2D
 ) -> None:
-    """Motion of the point into `out` (4, 3): v, w, a, dw."""
+    """Write the motion of the point into `out` (4, 3): v, w, a, dw."""
     O, Z = np.empty((q.size + 1, 3)), np.empty((q.size, 3))
     _place(geometry, point, q, O, Z)
     _tip_rates(geometry, O, Z, dq, ddq, out)
@@ -117,7 +117,7 @@ def _motion(
 
 @jit
 def _solve_linear(A: Float2D, b: Float1D) -> bool:
-    """Solve A x = b by elimination with pivots, in the place of both; False if A is singular."""
+    """Solve A x = b in place by elimination with pivots; return False if A is singular."""
     n = b.size
     for i in range(n):
         p = i
@@ -145,7 +145,7 @@ def _solve_linear(A: Float2D, b: Float1D) -> bool:
 
 @jit
 def _turn(R_wanted: Float2D, R: Float2D, turn: Float1D) -> None:
-    """Rotation vector from R to the wanted rotation, in the root frame."""
+    """Compute the rotation vector from R to the target rotation, in the root frame."""
     E = np.zeros((3, 3))
     for a in range(3):
         for b in range(3):
@@ -171,7 +171,10 @@ def run_newton(
     orientation: Float2D,
     rows: int,
 ) -> bool:
-    """Move `q` to where the point is at the target; False if that fails or is far away."""
+    """Solve for `q` with the point at the target.
+
+    False if this fails or the solution is far away.
+    """
     m = q.size
     error, start, J = np.empty(rows), q.copy(), np.empty((rows, rows))
     O, Z = np.empty((m + 1, 3)), np.empty((m, 3))
@@ -207,10 +210,10 @@ def follow(
     orientation: Float2D,
     rows: int,
 ) -> tuple[Float2D, int]:
-    """Joint positions (N, m) along targets (N, 3), from a known start; how many could be had.
+    """Compute joint positions (N, m) along targets (N, 3) from a known start, and their number.
 
-    The straight way to the next target is halved as often as a step is too long. Every step begins
-    at the solution before it: one that followed the speed would glide through singular poses.
+    The straight path to the next target is halved until no step is too long. Every step begins at
+    the previous solution: extrapolation by the velocity would pass through singular poses.
     """
     Q = np.empty((targets.shape[0], q_start.size))
     q, p = q_start.copy(), p_start.copy()
@@ -240,7 +243,7 @@ def polish(
     orientation: Float2D,
     rows: int,
 ) -> int:
-    """Move every row of `Q` to its target; return how many could be had in a row."""
+    """Move every row of `Q` to its target; return the number of rows before the first failure."""
     for k in range(targets.shape[0]):
         if not run_newton(geometry, point, moved, Q[k], targets[k], orientation, rows):
             return k
@@ -251,9 +254,9 @@ def polish(
 def rates(
     geometry: Float2D, point: Float1D, moved: Int1D, Q: Float2D, V: Float2D, A: Float2D, rows: int
 ) -> tuple[Float2D, Float2D, int]:
-    """Joint velocities and accelerations, (N, m) each, of a path of the point; how many exist.
+    """Compute joint velocities and accelerations, (N, m) each, along a path, and their number.
 
-    dq = J^-1 v and ddq = J^-1 (a - dJ dq), with no rotation where there are six rows.
+    dq = J^-1 v and ddq = J^-1 (a - dJ dq), without rotation if there are six rows.
     """
     N, m = Q.shape
     DQ, DDQ, none, out = np.zeros((N, m)), np.zeros((N, m)), np.zeros(m), np.empty((4, 3))
@@ -277,7 +280,7 @@ def rates(
 
 @jit
 def _difference(ahead: Float2D, behind: Float2D, out: Float1D) -> None:
-    """Half of a difference of (2, 3) numbers, as many as `out` takes."""
+    """Write half of a difference of (2, 3) numbers into `out`, up to its length."""
     for a in range(out.size):
         out[a] = 0.5 * (ahead[a // 3, a % 3] - behind[a // 3, a % 3])
 
@@ -292,9 +295,9 @@ def sensitivity(
     DDQ: Float2D,
     rows: int,
 ) -> tuple[Float, Float, Float, Float]:
-    """Jacobians J, dV/dq, dA/dq and dA/ddq of the tip's velocity V and acceleration A.
+    """Compute Jacobians J, dV/dq, dA/dq, dA/ddq of the tip's velocity V and acceleration A.
 
-    Each of shape (N, rows, rows), with the last index that of the joint.
+    Each has shape (N, rows, rows); the last index is the joint.
     """
     N, r = Q.shape[0], rows
     J, Vq, Aq, Adq = (

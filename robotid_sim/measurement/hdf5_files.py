@@ -17,15 +17,15 @@ DAMAGE_ERRORS = (
     *(OSError, LookupError, ValueError, TypeError, AttributeError),
     *(RuntimeError, MemoryError, ArithmeticError),
 )
-"""Errors of h5py for damaged files, and those of robotid_sim."""
+"""Errors of h5py for damaged files, and errors of robotid_sim."""
 
 
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[h5py.File]:
     """Open a self-contained HDF5 file for reading.
 
-    Raises `FileFormatError` if it is damaged, also within the block, refers to other files, or
-    claims more data than its size allows.
+    Raises `FileFormatError` if it is damaged, even if found inside the block, refers to other
+    files, or claims more data than its size allows.
     """
     require_file(path)
     try:

@@ -1,4 +1,4 @@
-"""The log of an experiment: recorded samples, and for virtual ones the truth for scoring.
+"""The log of an experiment: recorded samples and, if virtual, the truth for scoring.
 
 Detection of measurement noise that is fed back by the controller.
 
@@ -40,7 +40,7 @@ MAX_TIME_OFFSET = 1.0
 """Maximum time between a position and its torque [s]."""
 
 MAX_STEP, TYPICAL_STEP = 0.2, 0.02
-"""Maximum, and usual, time between samples of a robot, to detect the unit of times [s]."""
+"""Maximum and typical time between samples [s], to detect the unit of times."""
 
 MIN_STEP = 5e-6
 """Minimum plausible time between samples [s]; a shorter one has a wrong unit."""
@@ -66,15 +66,15 @@ class Truth:
     Attributes
     ----------
     q, dq, ddq : ndarray, shape (N, n)
-        State at which the torque of every sample acts exactly in the plant's equation of motion:
+        State that satisfies the plant's equation of motion exactly with the torque of the sample:
         the first sub-step, at its mid-step velocity.
     tau : ndarray, shape (N, n)
         Torque that the drives applied, after clipping [N m].
     friction : ndarray, shape (N, n), optional
-        Friction torque, if the plant's friction was not that of its robot or its joints were not
-        rigid [N m]: tau is that of the rigid bodies and rotors plus this.
+        Friction torque [N m], if the plant's friction differs from its robot's or its joints are
+        elastic: tau is the torque of rigid bodies and rotors plus this.
     link_q, link_dq, link_ddq : ndarray, shape (N, n), optional
-        State of the bodies, if joints were not rigid; q, dq and ddq are those of the rotors.
+        State of the bodies, if joints were not rigid; q, dq, ddq then belong to the rotors.
     """
 
     q: Float2D
@@ -137,7 +137,7 @@ class Log:
     torque_constant: Float1D | None = None
     """Assumed torque per current [N m/A or N/A], shape (n,); with `current`."""
     origin: Literal["machine", "virtual"] = "machine"
-    """Whether it is of a machine or of a plant in the engine."""
+    """Source of the log: a machine or a plant in the engine."""
     seed: int | None = None
     """Seed of a virtual experiment, if it is known."""
     truth: Truth | None = None
@@ -247,13 +247,13 @@ class Log:
 
     @property
     def torque_measured(self) -> Bool1D:
-        """Whether the torque of a joint was recorded, shape (n,): not if all samples are zero."""
+        """Whether the torque of a joint was recorded, shape (n,); False if all samples are zero."""
         return np.asarray(self.tau_meas.any(axis=0))
 
     def require_torques(self) -> Self:
         """Raise `LogError` if the torque of a moving joint is constant; return the log.
 
-        Joints without any torque, see `torque_measured`, are not fitted, if others have torque.
+        Joints without any torque (see `torque_measured`) are not fitted if others have torque.
         """
         moves, measured = np.ptp(self.q, axis=0) > MIN_MOTION_RANGE, self.torque_measured
         still = moves & (np.ptp(self.tau_meas, axis=0) == 0.0)
@@ -321,7 +321,7 @@ MAX_LAG = 3
 """Maximum number of samples from a position to the torque that responds to it."""
 
 MIN_CORRELATION_RATIO = 5.0
-"""Minimum standard deviations of a significant correlation."""
+"""Minimum number of standard deviations of a significant correlation."""
 
 MIN_CORRELATION = 0.05
 """Minimum harmful correlation."""
@@ -347,7 +347,7 @@ class LoopNoise(NamedTuple):
     correlation: float
     """Largest correlation of its differenced position and torque."""
     share: float
-    """Noise of the torques over their RMS, median joint."""
+    """Noise of the torques over their RMS, median of the joints."""
 
     def sentence(self) -> str:
         """Describe the result."""
@@ -362,8 +362,8 @@ def loop_noise(log: Log) -> LoopNoise | None:
     r"""Find torques that follow the white noise of their encoders; None if there are none.
 
     Positions and torques are differenced four times to isolate noise, and correlated at lags from
-    zero; of independent white noise the correlation scatters by
-    :math:`(\sum_k \rho_k^2 / N)^{1/2}`, :math:`\rho` being that of the differences. A
+    zero; the correlation of independent white noise scatters by
+    :math:`(\sum_k \rho_k^2 / N)^{1/2}`, with the autocorrelation :math:`\rho` of the differences. A
     position without white noise, such as a clean or a quantized one, is ignored.
     """
     if log.t.size < MIN_NOISE_SAMPLES or log.torque_times is not None:
@@ -375,7 +375,7 @@ def loop_noise(log: Log) -> LoopNoise | None:
     )
     correlation = np.max([_correlation(q, tau, lag) for lag in range(MAX_LAG + 1)], axis=0)
     power = np.maximum((q**2).sum(axis=0), np.finfo(float).tiny)
-    first = (q[1:] * q[:-1]).sum(axis=0) / power  # autocorrelation, of what was white or not
+    first = (q[1:] * q[:-1]).sum(axis=0) / power  # autocorrelation of the differences
     correlation[
         ~(np.abs(first - _DIFFERENCE_CORRELATION[DIFFERENCE_ORDER + 1]) < WHITENESS_TOLERANCE)
     ] = 0.0

@@ -1,4 +1,4 @@
-"""Logs that do not fit into memory: read in parts from HDF5, a CSV from a copy of it in HDF5."""
+"""Logs that do not fit into memory, read in parts from HDF5 (a CSV from an HDF5 copy)."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -45,12 +45,12 @@ class LongLog:
     path: Path
     """The HDF5 file."""
     name: str
-    """Its name in messages."""
+    """Name of the log in messages."""
     samples: int
     dt: float
     """Sample time of the whole log [s]."""
     head: Log
-    """Its first samples, two parts, for decisions."""
+    """First two parts of the log, for decisions."""
 
     @classmethod
     def open(cls, path: Path, name: str, robot: Robot) -> Self:
@@ -68,7 +68,7 @@ class LongLog:
             head.require_robot(robot)
             replace(head, period=None).require_plausible_times()
             check_period(head.period, samples * dt, dt)
-            whole._extremes().require_torques()  # of this class
+            whole._extremes().require_torques()  # a method of this class
         except LogError as error:
             raise LogError(f"{name}: {error}") from error
         return whole

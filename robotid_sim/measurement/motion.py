@@ -306,11 +306,11 @@ def interpolate_samples(x: Float2D, position: Float1D) -> Float2D:
     .. math:: x(p) = \sum_{n=0}^{7} x_{i+n} \prod_{k \neq n} \frac{p - i - k}{n - k}
 
     with the eight samples around p, the fractional-delay filter that is maximally flat at frequency
-    zero [1]_, Lagrange interpolation. It is exact at the samples and for polynomials of degree 7;
-    half-way between samples the error of a sinusoid of angular frequency w [rad per sample] is at
-    most :math:`1.1 \cdot 10^{-3} w^8` of its amplitude (the truncation error): 3e-5 at a tenth of
-    the sample rate, 1e-7 at a twentieth. A step, as of friction at a reversal, rings by at most a
-    tenth over three samples. At the ends of the signal the eight samples lie on one side.
+    zero [1]_. It is exact at the samples and for polynomials of degree 7; half-way between samples
+    the error of a sinusoid of angular frequency w [rad per sample] is at most :math:`1.1 \cdot
+    10^{-3} w^8` of its amplitude (the truncation error): 3e-5 at a tenth of the sample rate, 1e-7
+    at a twentieth. A step, such as friction at a reversal, rings by at most a tenth over three
+    samples. At the ends of the signal the eight samples lie on one side.
 
     The signal x has at least eight samples, shape (N, n); positions are counted in samples from the
     first, and are clipped to the first and last one.

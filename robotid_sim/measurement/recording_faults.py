@@ -31,13 +31,13 @@ class DroppedSamples(Sensor):
     """Lost samples: the logger repeats the previous one, as real loggers do.
 
     A packet carries all joints with position, torque and current, so they are lost together. The
-    number lost is noted in the provenance. Apply it last.
+    number of lost samples is noted in the provenance. Apply it last.
     """
 
     check_options: ClassVar[Mapping[str, Any]] = {"probability": 0.2}
 
     probability: float = 0.01
-    """Probability that a sample is lost; the first one never is."""
+    """Probability that a sample is lost; the first one is never lost."""
 
     def __post_init__(self) -> None:
         _require_share(self, self.probability)

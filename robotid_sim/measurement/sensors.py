@@ -152,8 +152,8 @@ def replicate_measurement(
 ) -> Log:
     """Measure a clean log in a replicate of the experiment.
 
-    They apply in this order; `fix_sensors` gives those of the same cell. `share`, between 0 and 1,
-    is the shift of encoder steps in this replicate. The truth is the same.
+    Sensors apply in this order; `fix_sensors` gives the sensors of the same cell. `share`, between
+    0 and 1, is the shift of encoder steps in this replicate. The truth is the same.
     """
     for sensor in sensors:
         log = _call_sensor(sensor, log, partial(sensor.again, log, rng, share))
@@ -266,7 +266,7 @@ class HarmonicSensor(Sensor):
     shares: tuple[float, ...] = (1.0, 0.5)
     """Amplitude of each order over A."""
     gear: PerJoint = 1.0
-    """Revolutions G of it per revolution of the joint, or of the screw."""
+    """Revolutions G of encoder or motor per revolution of the joint or screw."""
     lead: PerJoint = 0.01
     """Travel of a prismatic joint per revolution of its screw [m]."""
     phase: _Phases | None = None

@@ -44,7 +44,7 @@ class TorqueNoise(Sensor):
     relative: PerJoint = 0.01
     """Standard deviation over the RMS torque of the joint."""
     absolute: PerJoint = 0.0
-    """Standard deviation added to that [N m]."""
+    """Additional standard deviation [N m]."""
 
     def __post_init__(self) -> None:
         sensors.keep_numbers(self, "relative", "absolute")
@@ -58,7 +58,7 @@ class TorqueNoise(Sensor):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueOffset(Sensor):
-    """A constant error of the joint torques: a given part and a random part.
+    """Constant error of the joint torques: a given part and a random part.
 
     It resembles the offset `Fo` of a friction model, and gravity where a joint hardly moves.
     """
@@ -103,7 +103,7 @@ class TorqueRipple(HarmonicSensor):
     relative: PerJoint = 0.01
     """Amplitude A over the RMS torque of the joint."""
     absolute: PerJoint = 0.0
-    """Amplitude added to that [N m]."""
+    """Additional amplitude [N m]."""
     gear: PerJoint = 100.0
     """Revolutions G of the motor per revolution of the joint, or of the screw."""
 
@@ -154,7 +154,7 @@ class MotorCurrent(Sensor):
             sensors.keep_numbers(self, "torque_constant", positive=True)
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
-        """Replace `tau_meas` by that of the current; add `current` and `torque_constant`."""
+        """Replace `tau_meas` by the torque of the current; add `current` and `torque_constant`."""
         if self.torque_constant is not None:
             assumed = sensors.expand_option(self, "torque_constant", log)
         else:
@@ -211,7 +211,7 @@ class TorqueDelay(Sensor):
     delay: float = 0.0
     """Delay after the positions [s]."""
     samples: float = 0.0
-    """Delay in samples, added to that; may be a fraction."""
+    """Additional delay in samples; may be a fraction."""
 
     def __post_init__(self) -> None:
         sensors.keep_numbers(self, "delay", "samples")

@@ -1,9 +1,9 @@
-"""From the geometry of a robot to its inertia: every link a share of the mass by its volume.
+"""Inertia of a robot from its geometry: the mass is divided among the links by volume.
 
-The rule is that of Fazilat, Zioui (2025), "Quantum Particle Swarm Optimization (QPSO)-Based
-Enhanced Dynamic Model Parameters Identification for an Industrial Robotic Arm", Mathematics 13(16),
-2631, doi:10.3390/math13162631, sec. 2.3: uniform density, the mass of a link from its volume
-relative to that of the whole robot.
+The rule is from Fazilat, Zioui (2025), "Quantum Particle Swarm Optimization (QPSO)-Based Enhanced
+Dynamic Model Parameters Identification for an Industrial Robotic Arm", Mathematics 13(16), 2631,
+doi:10.3390/math13162631, sec. 2.3: uniform density, the mass of a link from its volume relative to
+the whole robot.
 """
 
 import math
@@ -39,7 +39,7 @@ class CadLink:
     phi: Float1D
     """Ten inertial parameters about the link frame, shape (10,)."""
     hulls: tuple[str, ...]
-    """Meshes that were not closed, of which the convex hull was taken."""
+    """Meshes that were not closed and were replaced by their convex hulls."""
 
     @property
     def mass(self) -> float:
@@ -55,11 +55,11 @@ class CadInertia:
     links: tuple[CadLink, ...]
     """The links of the fixed base that have geometry, then all movable bodies."""
     total_mass: float
-    """Of all links [kg]."""
+    """Mass of all links [kg]."""
 
     @property
     def volume(self) -> float:
-        """Of all links [m^3]."""
+        """Volume of all links [m^3]."""
         return sum(link.volume for link in self.links)
 
     def content(self) -> dict[str, Any]:
@@ -91,14 +91,15 @@ def link_solid(
     convex_hull: bool = False,
     collision: bool = False,
 ) -> tuple[Solid, tuple[str, ...]]:
-    """Return the union of shapes in the frame of their body, and the meshes taken by their hull.
+    """Return the union of shapes in the frame of their body, and the meshes replaced by hulls.
 
     Where a body has no shapes of the requested kind (visual or collision), the other kind is used.
     Overlaps count once; a mesh may have cavities, its own overlaps count twice.
 
-    With `convex_hull` the hull of a mesh that is not closed is taken; with `collision` collision
-    shapes, not visual ones. `owner` is what they belong to, for messages. Raises `OptionError` if
-    there is no shape, `FileFormatError` if a mesh is missing, unreadable, or not closed.
+    With `convex_hull`, the hull replaces a mesh that is not closed; with `collision`, collision
+    shapes replace visual ones. `owner` is the owner of the shapes, for messages. Raises
+    `OptionError` if there is no shape, `FileFormatError` if a mesh is missing, unreadable, or not
+    closed.
     """
     asked = [shape for shape in shapes if shape.collision is collision]
     hulls: list[str] = []
@@ -134,9 +135,9 @@ def vertices(shape: GeometryShape) -> Float2D | None:
 def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
     """Return masses in proportion to positive volumes whose sum is `total` to the last bit [kg].
 
-    In any order: the shares are whole multiples of the spacing of floating-point numbers at
-    `total`. Each is rounded down, and the remaining steps go to the largest remainders. Sums of
-    such multiples up to `total` are exact.
+    The sum is exact in any order: the shares are whole multiples of the spacing of floating-point
+    numbers at `total`. Each is rounded down, and the remaining steps go to the largest remainders.
+    Sums of such multiples up to `total` are exact.
     """
     if not (0.0 < total < math.inf) or not all(0.0 < v < math.inf for v in volumes):
         raise OptionError(f"the total mass {total:g} kg and all volumes must be positive")
@@ -157,8 +158,8 @@ def inertia_from_geometry(
     """Return a robot with the inertia of its geometry at uniform density.
 
     Friction, drives and limits stay; the robot's own inertia is not used and may be impossible. The
-    fixed base takes its share of the total mass [kg] where it has geometry, for the mass on a data
-    sheet includes it. With `convex_hull` and `collision` shapes are taken as in `link_solid`.
+    fixed base takes its share of the total mass [kg] where it has geometry, because the mass on a
+    data sheet includes it. With `convex_hull` and `collision` shapes are taken as in `link_solid`.
 
     Raises `OptionError` if a movable body has no geometry, `FileFormatError` if a mesh is missing,
     unreadable, or not closed and `convex_hull` is False.
@@ -175,7 +176,7 @@ def inertia_from_geometry(
         bodies, solids, volumes, mass_shares(volumes, total_mass), strict=True
     ):
         phi = solid.parameters(mass=mass)
-        phi[0] = mass  # not a rounding error away from the exact share
+        phi[0] = mass  # exact share without rounding error
         links.append(CadLink(name, movable, volume, phi, hulls))
     full = robot.parameters()
     for k, link in enumerate(link for link in links if link.movable):
@@ -205,7 +206,7 @@ def _replace_inertials(
     base: dict[str, Float1D],
     fixed: list[tuple[str, Float2D, tuple[GeometryShape, ...]]],
 ) -> bytes:
-    """Return the text of a URDF with other inertials of the links that do not move."""
+    """Return the text of a URDF with replaced inertials of the links that do not move."""
     root = parse_xml(document.xml, document.path)
     names = {name for name, *_ in fixed}
     for element in root.findall("link"):

@@ -1,7 +1,8 @@
-"""The robots that ship with the package, and from a name or a path to a Robot.
+"""Robots that ship with the package, and loading of a robot by name or path.
 
-The links of the URDFs have the inertia of their meshes. What papers print, possible or not, stands
-in a ``published.toml`` beside them, with a physically consistent set of bodies for the engine.
+The links of the URDFs have the inertia of their meshes. The parameters that papers print,
+physically consistent or not, are in a ``published.toml`` beside them, with a physically consistent
+set for the engine.
 """
 
 import tomllib
@@ -44,7 +45,7 @@ def load_robot(robot: str | Path, **options: Any) -> Robot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedParameters:
-    """Parameters as a paper prints them, for the links up to `tip`; they may be impossible.
+    """Parameters as a paper prints them, for the links up to `tip`; maybe physically inconsistent.
 
     Examples
     --------
@@ -56,11 +57,11 @@ class PublishedParameters:
     name: str
     """Name of the set, such as ``table-2``."""
     summary: str
-    """What it is and how the print was read."""
+    """Description of the set and how the print was read."""
     source: str
     """The paper."""
     tip: str
-    """Last link of the chain; what hangs on it is not part of the set."""
+    """Last link of the chain; links behind it are not part of the set."""
     phi: Float1D
     """Full parameters in the URDF's link frames, layout of `Robot.parameters`, shape (14 n,)."""
     frames: tuple[Float2D, ...]
@@ -154,10 +155,10 @@ def load_published_print(robot: str, name: str | None = None) -> dict[str, dict[
 
 
 def make_published_links(robot: str) -> Robot:
-    """Build the links that a paper is about, alone, from its set for the engine.
+    """Build only the links that a paper treats, from its set for the engine.
 
-    The chain ends at the same link as that of `load_published_parameters`, but nothing hangs on it:
-    the wrist, which `load_robot` with that tip locks and adds to the last link, is omitted.
+    The chain ends at the same link as that of `load_published_parameters`, but has no links behind
+    it: the wrist, which `load_robot` with that tip locks and adds to the last link, is omitted.
     """
     published = load_published_parameters(robot, _read_published(robot)["engine"])
     return _replace_bodies(load_robot(robot, tip=published.tip), published)
@@ -171,12 +172,12 @@ def make_published_plant(robot: str, tip: str | None = None) -> Robot:
     robot : str
         Catalog name.
     tip : str, optional
-        End of the chain; what hangs on it is locked and stays part of the last link.
+        End of the chain; links behind it are locked and stay part of the last link.
 
     Returns
     -------
     robot : Robot
-        Of physically consistent bodies; friction, rotors and limits are the catalog's.
+        Robot with physically consistent bodies; friction, rotors and limits are the catalog's.
 
     Raises
     ------
@@ -195,7 +196,7 @@ def make_published_plant(robot: str, tip: str | None = None) -> Robot:
 def make_published_robot(robot: str, name: str | None = None) -> Robot:
     """Return a catalog robot with a published set in its links and all else as in its URDF.
 
-    Friction and rotors stay the catalog's, for the sets differ in the bodies.
+    Friction and rotors stay the catalog's, because the sets differ only in the bodies.
 
     Parameters
     ----------
@@ -226,7 +227,7 @@ def apply_published(robot: Robot, published: PublishedParameters) -> Robot:
     robot : Robot
         With at least the links of the set.
     published : PublishedParameters
-        Its bodies are taken, not its friction and rotors.
+        Source of the bodies; its friction and rotors are ignored.
 
     Returns
     -------

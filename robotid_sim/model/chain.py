@@ -1,4 +1,4 @@
-"""Choosing a serial chain in a URDF tree and fusing everything fixed to its bodies."""
+"""Selection of a serial chain in a URDF tree, and fusion of all links fixed to its bodies."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,10 +13,10 @@ from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.urdf import MOVABLE_KINDS, UrdfDocument, UrdfJoint
 
 MAX_JOINTS = 64
-"""Joints of a chain; the cost of its dynamics grows with their cube."""
+"""Maximum number of joints of a chain; the cost of its dynamics grows with their cube."""
 
 MAX_SUGGESTIONS = 6
-"""Most tips that a message offers."""
+"""Maximum number of tips that a message suggests."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Body:
     phi: Float1D
     """Inertial parameters of the fused body about the frame of its link, shape (10,)."""
     phi_locked: Float1D
-    """The share of `phi` that sits behind joints locked at zero, shape (10,)."""
+    """Part of `phi` behind joints that are locked at zero, shape (10,)."""
     fixed: tuple[str, ...]
     """Names of the links fused to it through fixed joints only."""
     locked: tuple[str, ...]
@@ -54,11 +54,12 @@ class Chain:
 def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> Chain:
     """Return the chain from `base` to `tip`, with the rest of the tree locked and fused.
 
-    By default base and tip are what the file's ``<robotid>`` element says. Else, with a tip alone,
-    the base is where the longest run of joints toward it begins that no other moving branch leaves:
-    the body that carries an arm, behind wheels, legs, lift or waist. Without a tip, the base is the
-    root and the tip the end of the longest remaining chain when mimic joints and joints below a
-    branch whose siblings also move are locked; among equals, the one with the fewest links.
+    By default, base and tip come from the file's ``<robotid>`` element. Otherwise, with a tip
+    alone, the base is the start of the longest run of joints toward the tip that has no other
+    moving branch: the body that carries an arm, behind wheels, legs, lift or waist. Without a tip,
+    the base is the root and the tip the end of the longest remaining chain when mimic joints and
+    joints below a branch whose siblings also move are locked; among equals, the one with the fewest
+    links.
 
     Raises `UnknownNameError` if a name is not a link of the robot, `UrdfError` if the tip is not
     below the base or no joint moves between them.
@@ -106,7 +107,7 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LinkPlace:
-    """Where a link sits: its body (by the chain joint's name), its place there, locked or not."""
+    """Place of a link: body (by the chain joint's name), pose there, and whether locked."""
 
     body: str | None
     T_body_link: Float2D
@@ -185,7 +186,7 @@ def mass_behind(document: UrdfDocument, joint: str) -> float:
 
 
 def find_chain_ends(document: UrdfDocument, joints: Sequence[str]) -> tuple[str, str] | None:
-    """Find base and tip of the shortest chain that has all of some joints; None if none has."""
+    """Find base and tip of the shortest chain that contains the given joints; None if none does."""
     paths = [path_to(document, document.root, document.joints[name].child) for name in joints]
     longest = max(paths, key=len)
     names = [joint.name for joint in longest]
@@ -225,7 +226,7 @@ def _walk(document: UrdfDocument, start: str) -> Iterator[tuple[str, int, int]]:
         for joint in reversed(children):
             serial = joint.kind in MOVABLE_KINDS or (
                 joint.is_movable and joints == 0
-            )  # or a floating base
+            )  # also a floating base
             free = serial and not joint.mimic and not stuck
             stack.append((joint.child, joints + free, links + 1, stuck))
 
@@ -248,11 +249,11 @@ def _longest_run(document: UrdfDocument, end: str) -> _Run:
             runs.append(_Run(joint.parent, joint.parent, 0))
         if joint.is_movable and not joint.mimic:
             runs[-1] = _Run(runs[-1].first, joint.child, runs[-1].joints + 1)
-    return max(runs, key=lambda run: run.joints)  # of equals nearest to the root
+    return max(runs, key=lambda run: run.joints)  # among equals, the one nearest to the root
 
 
 def branches_left(document: UrdfDocument, joint_names: Sequence[str]) -> list[str]:
-    """List the free joints of a tree that a chain of some joints leaves locked."""
+    """List the free joints of a tree that are locked by a chain of some joints."""
     free = [j.name for j in document.joints.values() if j.is_movable and not j.mimic]
     return [name for name in free if name not in joint_names]
 

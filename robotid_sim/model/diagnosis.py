@@ -21,7 +21,7 @@ BOUNDARY_TOLERANCE = 1e-9
 """Relative triangle margin that the rounding of a printed number may cross."""
 
 HULL_TOLERANCE = 1e-6
-"""A COM this far outside of a hull, in its diameters, still counts as inside: flat bodies."""
+"""Maximum distance of an inner COM outside a hull, over its diameter, for flat bodies."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,9 +30,9 @@ class BodyDiagnosis:
 
     name: str
     reason: str | None
-    """Why no rigid body can have these parameters; None if one can."""
+    """Reason why no rigid body can have these parameters; None if one can."""
     engine: str | None
-    """What an engine would silently do with them; None if nothing."""
+    """Silent change of these parameters by an engine; None if there is none."""
     mass: float
     """Mass [kg]."""
     com: Float1D
@@ -50,14 +50,14 @@ class BodyDiagnosis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepairReport:
-    """What a repair has changed."""
+    """Changes made by a repair."""
 
     metric: str
-    """The distance that was minimized."""
+    """Minimized distance."""
     distance: Float1D
     """Relative Frobenius distance of the tensor about the COM, by body, shape (n,)."""
     changed: tuple[tuple[str, float, float], ...]
-    """Parameters that moved: name, before, after."""
+    """Changed parameters: name, before, after."""
     torque: Float1D
     """RMS change of the joint torques over random states over their RMS, shape (n,)."""
 

@@ -7,8 +7,8 @@ body get an explicit zero inertial, their mass being part of the fused body.
 Rotor inertia in the ``<transmission>`` elements of a URDF, where Drake looks for it.
 
 URDF itself cannot represent it. Drake reads the gear ratio r and the inertia I of the rotor from
-the actuator of a transmission; what the joint feels, `Ia`, is r^2 I. Where a file gives no ratio,
-it is one, and the rotor is as heavy as the joint feels it.
+the actuator of a transmission; the rotor inertia `Ia` at the joint is r^2 I. If a file gives no
+ratio, r is one and I is `Ia`.
 """
 
 from dataclasses import replace
@@ -45,9 +45,9 @@ TRIANGLE_MARGIN = 1e-6
 def write_urdf(
     robot: Robot, path: str | Path, *, meshes: MeshMode = MeshMode.COPY
 ) -> tuple[str, ...]:
-    """Write `robot` as URDF, atomically, with its meshes beside it; return what is missing in them.
+    """Write `robot` as URDF, atomically, with its meshes beside it; return missing mesh files.
 
-    Comments, visuals, transmissions and all else of the file that the robot was read from stay.
+    Comments, visuals, transmissions and the rest of the file that the robot was read from are kept.
     What URDF cannot represent (`Ia`, `Fo`, `eps`, acceleration limit, chain ends) goes into one
     ``<robotid>`` element, which other loaders ignore and ours reads back, and `Ia` also into the
     ``<transmission>`` of its joint. A mesh that is missing keeps its name.
@@ -59,7 +59,7 @@ def write_urdf(
     path : str or Path
         File to write.
     meshes : MeshMode
-        Whether meshes are copied, kept or named as of a ROS package.
+        Whether meshes are copied, kept or named as in a ROS package.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def _skeleton(robot: Robot) -> etree._Element:
 def _write_body(root: etree._Element, robot: Robot, link: Link) -> None:
     phi = np.array(link.phi)
     if link.locked and robot.document is not None:
-        # What the links behind locked joints, as the file has them, add to the body.
+        # Contribution of links behind locked joints, as in the file, to the body.
         whole = select_chain(robot.document, robot.base, robot.tip)
         phi -= next(b for b in whole.bodies if b.joint.child == link.name).phi_locked
         if inertia.inconsistency(phi) is None:
@@ -308,7 +308,7 @@ HARDWARE_INTERFACE = "hardware_interface/EffortJointInterface"
 def write_rotor_inertia(root: etree._Element, robot: Robot) -> list[etree._Element]:
     """Add rotor inertia to the actuators of joints; return transmissions that were added.
 
-    Where one joint has a rotor, every joint gets an actuator: Drake drives no other one.
+    Where one joint has a rotor, every joint gets an actuator: Drake drives only joints with one.
     """
     added, driven = [], any(joint.rotor_inertia > 0.0 for joint in robot.joints)
     for joint in robot.joints:

@@ -13,7 +13,7 @@ sign :math:`\tanh(\dot q / \epsilon)` or the set-valued one, which lets a joint 
 
 A fit keeps the friction model of its Robot: what a law adds to it is model error.
 
-Friction of the simulated plant where it is not that of its model: laws that any robot can take.
+Friction of the simulated plant where it differs from its model: laws for any robot.
 
 All are cases of the formula in `robotid_sim.model.friction_law`, with numbers relative to the
 robot's own Fv and Fc, or have terms beside it, see `robotid_sim.model.term_laws`.
@@ -52,7 +52,7 @@ COLUMNS = (
     "Fo",
     "eps",
 )
-"""Coefficients of a joint: those of the formula above, for either direction."""
+"""Coefficients of the formula above for a joint, by direction."""
 
 POSITIVE_COLUMNS = ("velocity", "shape", "eps")
 """Coefficients that must be positive."""
@@ -116,7 +116,7 @@ def column(coefficients: Float2D, name: str) -> Float1D:
     Parameters
     ----------
     coefficients : ndarray, shape (n, 11)
-        As of `coefficients_of`.
+        Result of `coefficients_of`.
     name : str
         One of `COLUMNS`.
 
@@ -154,7 +154,7 @@ def require(law: FrictionLaw, name: str, low: float, high: float) -> None:
 
 
 MAX_LOAD_SHARE = 0.5
-"""Above it, friction that carries its own torque may have no solution, or two."""
+"""Maximum load share: above it, the friction torque may have no solution, or two."""
 
 
 @document_attributes
@@ -241,9 +241,9 @@ class Asymmetric(FrictionLaw):
 class LoadDependent(FrictionLaw):
     r"""Coulomb friction that increases with the transmitted torque, :math:`F_c + \mu |l|`.
 
-    The form of [1]_, found by [2]_ on an industrial arm too; l is the torque that the gear passes
-    on to the bodies, :math:`M \ddot q + C \dot q + g`, without rotor and friction. Friction and
-    acceleration depend on one another and are solved together.
+    The form is that of [1]_, found by [2]_ also on an industrial arm; l is the torque that the gear
+    passes on to the bodies, :math:`M \ddot q + C \dot q + g`, without rotor and friction. Friction
+    and acceleration depend on one another and are solved together.
 
     References
     ----------
@@ -283,7 +283,7 @@ class StickSlip(Stribeck):
 
     sticks: ClassVar[bool] = True
     static: float = 1.0
-    """Static friction Fs over Fc, at least 1; the velocities count above it."""
+    """Static friction Fs over Fc, at least 1; the velocities have an effect only above 1."""
 
 
 FRICTION_LAWS: Registry[FrictionLaw] = Registry(
@@ -335,8 +335,8 @@ def evaluate_coefficients(law: FrictionLaw, robot: Robot) -> Float2D:
     Raises
     ------
     OptionError
-        If they have a different shape, are not finite, or have a sign that gives energy or that the
-        formula is not defined for.
+        If they have a different shape, are not finite, or have a sign that adds energy or for which
+        the formula is not defined.
     """
     what = f"friction law '{FRICTION_LAWS.name_of(law)}'"
     shape = (robot.dof, len(COLUMNS))

@@ -153,8 +153,8 @@ MAX_VALUES = {
 def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
     """Remove unsupported elements of a URDF; return notes on them and on assumptions.
 
-    Raises `UrdfError` if a joint has two parents, children or leaders, or a number cannot be that
-    of an arm.
+    Raises `UrdfError` if a joint has two parents, children or leaders, or a number is impossible
+    for an arm.
     """
     for element in root.iter("joint"):
         counts = Counter(child.tag for child in element if child.tag in SINGLE_CHILDREN)
@@ -167,7 +167,7 @@ def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
         for element in root.iter(tag):
             largest, unit = MAX_VALUES[tag, key]
             worst = max((abs(value) for value in _numbers(element, key)), default=0.0)
-            if largest < worst < float("inf"):  # what is infinite is refused when it is read
+            if largest < worst < float("inf"):  # infinite values are refused when they are read
                 text = f"{tag} {key}='{element.get(key)}' is more than {largest:g} {unit}"
                 _fail(path, element, f"{_owner(element)}: {text}: is it in another unit?")
     seconds = []
@@ -214,7 +214,7 @@ def _remove_flat_shapes(root: etree._Element, path: Path) -> list[str]:
 
 
 def _numbers(element: etree._Element, key: str) -> list[float]:
-    """Return the numbers of an attribute; none if it has others, which its reader refuses."""
+    """Return the numbers of an attribute; empty if one is invalid, which its reader refuses."""
     try:
         return [float(word) for word in element.get(key, "").split()]
     except ValueError:

@@ -5,7 +5,7 @@ about the frame origin) form the pseudo-inertia matrix [1]_
 
 .. math:: J = \begin{pmatrix} \tfrac12 \mathrm{tr}(L) 1 - L & l \\ l^T & m \end{pmatrix},
 
-and a mass distribution with these parameters exists exactly if ``J`` is positive semidefinite.
+and a mass distribution with these parameters exists if and only if ``J`` is positive semidefinite.
 A change of frame is the congruence ``J -> T J T^T`` with the homogeneous transform ``T``.
 
 References
@@ -110,7 +110,7 @@ def frame_map(frames: Sequence[Float2D]) -> Float2D:
 
 
 def inconsistency(phi: Float1D) -> str | None:
-    """Return why no rigid body can have these parameters, or None if one can.
+    """Return the reason why no rigid body can have these parameters; None if one can.
 
     The reason is given in terms of a data sheet: mass, principal moments about the COM, triangle
     inequality. The test allows a relative slack of `CONSISTENCY_TOLERANCE`.
@@ -142,10 +142,10 @@ def triangle_margin(phi: Float1D) -> float:
 
 
 DECIMAL_FACTORS = (1e-1, 1e-2, 1e-3, 1e-4, 1e1, 1e2, 1e3, 1e4)
-"""Factors of a decimal point in a wrong place."""
+"""Factors by which a shifted decimal point changes a value."""
 
 MAX_MOMENT_RATIO = 4.0
-"""Largest ratio of moments of inertia that are alike."""
+"""Largest ratio of moments of inertia that are considered similar."""
 
 TENSOR_ENTRIES = {
     "Ixx": (0, 0),
@@ -163,7 +163,7 @@ class OutlyingEntry(NamedTuple):
     name: str
     value: float
     correct: float
-    """The value that fits the other entries [kg m^2]."""
+    """Value that fits the other entries [kg m^2]."""
     phi: Float1D
     """Parameters of the body with this value, shape (10,)."""
 
@@ -206,11 +206,11 @@ MIN_GYRATION = 1e-6
 """Radius of gyration below which a body has no extent in a direction [m]."""
 
 POINT_GYRATION = 1e-3
-"""Radius of gyration that MuJoCo gets for such a body [m]."""
+"""Radius of gyration of such a body for MuJoCo [m]."""
 
 
 def is_point(phi: Float1D) -> bool:
-    """Return whether a body with mass has no moment of inertia about an axis, as MuJoCo needs."""
+    """Return whether a body with mass lacks the moments of inertia that MuJoCo requires."""
     mass, _, central = unpack(phi)
     return bool(mass > 0.0 and np.linalg.eigvalsh(central)[0] < mass * MIN_GYRATION**2)
 
@@ -235,7 +235,7 @@ def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
     phi : ndarray, shape (10,)
         Parameters.
     margin : float
-        Least second moment over the largest one.
+        Smallest second moment over the largest one.
 
     Returns
     -------

@@ -21,9 +21,9 @@ class TermShape(NamedTuple):
 
     name: str
     unit: str
-    """With ``{q}`` for the unit of the joint."""
+    """Unit, with ``{q}`` for the unit of the joint."""
     tried: tuple[float, ...]
-    """Values that a search starts from; a velocity is relative to the joint's eps."""
+    """Start values of a search; a velocity is relative to the joint's eps."""
     bounds: tuple[float, float] | None = None
     """Range of a search; None if only these values are allowed."""
     of_eps: bool = False
@@ -47,7 +47,7 @@ class TermKind(NamedTuple):
     several: bool = False
     """Whether a joint may have several with different constants, such as harmonics."""
     table: bool = False
-    """Whether its parameters are the rows of a table, which a fit takes as known."""
+    """Whether its parameters are the rows of a table, which a fit treats as known."""
 
 
 TERM_KINDS: Mapping[str, TermKind] = {
@@ -146,11 +146,11 @@ class JointTerm:
     kind: str
     joint: str
     values: tuple[float, ...]
-    """Parameters in the order of the kind's symbols, SI units; of a table row after row."""
+    """Parameters in the order of the kind's symbols, SI units; tables row by row."""
     shape: float | None = None
     """The nonlinear constant, if it has one."""
     partner: str | None = None
-    """The joint before it, of a motor that two joints share."""
+    """Previous joint, if two joints share a motor."""
 
     def __post_init__(self) -> None:
         if self.kind not in TERM_KINDS:
@@ -210,7 +210,7 @@ class LinearSpring(NamedTuple):
 
 
 def linear_springs(terms: Sequence[JointTerm]) -> dict[str, LinearSpring]:
-    """Return linear springs by joint; one with negative stiffness is none."""
+    """Return linear springs by joint, without springs of negative stiffness."""
     sums: dict[str, Any] = {}
     for term in terms:
         if term.kind == SPRING:
@@ -240,9 +240,9 @@ def unit_of(unit: str, joint_unit: str) -> str:
 
 
 def select_kinds(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds of terms that a fit may select, in their order; ``all`` is all.
+    """Return the kinds of terms that a fit may select, in order; ``all`` selects all.
 
-    ``none`` alone is not a kind, and ``auto`` alone stays as it is: all, where they are needed.
+    ``none`` alone selects no kind, and ``auto`` alone is kept: all kinds, where they are needed.
 
     Raises `UnknownNameError` if a name is unknown, `OptionError` if no fit can select it.
     """

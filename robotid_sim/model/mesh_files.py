@@ -1,8 +1,8 @@
-"""Mesh files of a model that is written: copied beside it, or left where they are.
+"""Mesh files of a written model: copied beside it, or left in place.
 
-A model that travels has its meshes in a folder ``meshes`` beside it, under names of their own, and
-what they refer to (materials, textures) with them. A file that is already there is never written
-over: one with the same content is used, beside another one the copy gets a number.
+A portable model has its meshes in a folder ``meshes`` beside it, under unique names, together with
+the materials and textures to which they refer. An existing file is never overwritten: it is used if
+it has the same content; otherwise the copy gets a number.
 """
 
 import re
@@ -30,7 +30,7 @@ MUJOCO_MESH_SUFFIXES = (".stl", ".obj", ".msh")
 """Formats that MuJoCo reads."""
 
 MESH_SUFFIXES = (".stl", ".obj", ".dae", ".ply", ".off", ".gltf", ".glb")
-"""Formats that are read; none of them is packed."""
+"""Formats that are read; none is a compressed archive."""
 
 PICTURE_SUFFIXES = (
     ".png",
@@ -53,11 +53,11 @@ REFERENCE_PATTERNS = {
     ".dae": re.compile(rb"<init_from>\s*(?:<ref>)?\s*([^<]+?)\s*<"),
     ".gltf": re.compile(rb'"uri"\s*:\s*"([^"]+)"'),
 }
-"""Where the text of a mesh file names another file."""
+"""Patterns of names of other files in the text of a mesh file."""
 
 
 def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
-    """Find the file that a mesh reference means, which need not exist, and whether it is outside.
+    """Find the file of a mesh reference, which need not exist, and whether it is outside.
 
     ``package://name/rest`` and ``model://name/rest`` are searched for, see `find_package`; other
     references are relative to the URDF.
@@ -77,9 +77,10 @@ def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
 
 
 def find_package(package: str, owner: Path, rest: str = "") -> Path | None:
-    """Find the folder of a ROS package or model that a file names, and that holds a file in it.
+    """Find the folder of a ROS package or model that a file names, and that contains a given file.
 
-    A folder of its name, above the file or beside one of those, or in the search paths.
+    It is a folder of that name above the file, beside one of the folders above, or in the search
+    paths.
     """
     folder = real_path(owner).parent
     roots = [folder, *folder.parents[:-1]]
@@ -96,7 +97,7 @@ def is_part_of_model(path: Path) -> bool:
 
 
 def is_binary_stl(path: Path) -> bool:
-    """Tell whether a file is a binary STL file of just the length that it states."""
+    """Tell whether a file is a binary STL file of exactly the length that it states."""
     if path.suffix.lower() != ".stl" or not path.is_file():
         return False
     with open_file(path, MAX_MESH_SIZE) as file:
@@ -105,7 +106,7 @@ def is_binary_stl(path: Path) -> bool:
 
 
 def _resolve_name(path: Path, name: bytes) -> Path:
-    """Find the file that a name in a mesh or material file means."""
+    """Find the file that is named in a mesh or material file."""
     text = name.decode("utf-8", errors="replace").removeprefix("file://")
     return path.parent / text.replace("\\", "/").replace("\0", "")
 
@@ -129,14 +130,14 @@ def require_mesh_file(path: Path) -> None:
 
 
 class MeshMode(StrEnum):
-    """How a written model names its meshes."""
+    """Mode in which a written model names its meshes."""
 
     COPY = "copy"
-    """Copied, by names relative to the model: the folder can move."""
+    """Copied, with names relative to the model: the folder can be moved."""
     KEEP = "keep"
-    """Not copied: as the source names them, absolute where a relative name would break."""
+    """Not copied: named as in the source, absolute where a relative name would break."""
     PACKAGE = "package"
-    """Copied, by ``package://`` and the name of the folder, as ROS looks for them."""
+    """Copied, named by ``package://`` and the name of the folder, as ROS finds them."""
 
 
 class MeshFolder:
@@ -149,7 +150,7 @@ class MeshFolder:
         self.folder = real_path(model).parent / MESH_FOLDER
         self._roots = [] if source is None else [source.absolute().parent]
         self.notes: list[str] = []
-        """What could not be copied, one sentence each."""
+        """Files that could not be copied, one sentence each."""
         self._names: dict[Path, str] = {}
         self._content: dict[str, tuple[str, bytes]] = {}
 
@@ -173,7 +174,7 @@ class MeshFolder:
         path = Path(name)
         for k in count(1):
             name = path.name if k == 1 else f"{path.stem}-{k}{path.suffix}"
-            key = name.casefold()  # the folder may go to a machine that ignores case
+            key = name.casefold()  # the folder may be moved to a machine that ignores case
             if key not in self._content:
                 there = self.folder / name
                 self._content[key] = (
@@ -185,13 +186,13 @@ class MeshFolder:
         return name
 
     def miss(self, name: str, why: str = "is missing, its name is kept") -> None:
-        """Note, once, that a mesh is not in the folder."""
+        """Add a note, once, that a mesh is not in the folder."""
         note = f"mesh {name} {why}"
         if note not in self.notes:
             self.notes.append(note)
 
     def save(self) -> None:
-        """Write the files that are not there yet.
+        """Write the files that do not exist yet.
 
         Raises `FileFormatError` if the folder cannot be written.
         """
@@ -207,7 +208,7 @@ class MeshFolder:
 
     @property
     def package(self) -> str:
-        """The folder as ROS names it: in the package around it, or the model's folder as one."""
+        """ROS name of the folder: in its package, or with the model's folder as package."""
         above = (place_of(self.folder.parent), *self.folder.parents[1:])
         root = next((folder for folder in above if (folder / "package.xml").is_file()), above[0])
         return f"package://{root.name}/{(above[0] / MESH_FOLDER).relative_to(root).as_posix()}"

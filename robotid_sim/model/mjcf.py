@@ -1,4 +1,4 @@
-"""Writing a robot as MJCF, the format of MuJoCo, and what it cannot represent as TOML.
+"""Writing a robot as MJCF, the format of MuJoCo, and the remaining data as TOML.
 
 MuJoCo has rotor inertia (``armature``), viscous (``damping``) and Coulomb friction
 (``frictionloss``, without smoothing) and springs (``stiffness`` about ``springref``); other terms
@@ -26,24 +26,23 @@ from robotid_sim.model.side_car import mesh_folder, require_side_car, write_side
 from robotid_sim.model.solid import read_mesh
 
 VISUAL, COLLISION = "2", "3"
-"""Groups of geoms, as MuJoCo's viewer switches them."""
+"""Groups of geoms that MuJoCo's viewer shows or hides."""
 
 TRIANGLE_MARGIN = 1e-9
-"""Smallest relative triangle margin that is written; MuJoCo refuses a tensor beyond zero."""
+"""Smallest relative triangle margin that is written; MuJoCo refuses negative ones."""
 
 
 def write_mjcf(
     robot: Robot, path: str | Path, *, meshes: MeshMode = MeshMode.COPY
 ) -> tuple[str, ...]:
-    """Write `robot` as MJCF and, beside it with the suffix ``.toml``, what MJCF cannot hold.
+    """Write `robot` as MJCF and, in a ``.toml`` file beside it, data that MJCF cannot represent.
 
-    Copied meshes that MuJoCo does not read, such as Collada, are converted to STL. Returns what
-    could not be written, such as meshes that are missing.
+    Copied meshes that MuJoCo does not read, such as Collada, are converted to STL. Returns a list
+    of data that could not be written, such as missing meshes.
 
     Raises `InconsistentInertiaError` if a body has parameters that no rigid body can have,
-    `OptionError` if the meshes shall be those of a ROS package, which MJCF does not know, and
-    `FileFormatError` if a file cannot be written, or one that is not its side car has its side
-    car's name.
+    `OptionError` if meshes are requested as in a ROS package, which MJCF does not support, and
+    `FileFormatError` if a file cannot be written, or a different file has the name of its side car.
     """
     if meshes is MeshMode.PACKAGE:
         raise OptionError("MJCF knows no packages; choose --meshes copy or keep")
@@ -91,7 +90,7 @@ def _write_body(parent: etree._Element, robot: Robot, k: int) -> etree._Element:
         phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
     mass, com, central = inertia.unpack(phi)
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = central.tolist()
-    tensor = number_text((xx, yy, zz, xy, xz, yz))  # MuJoCo's order
+    tensor = number_text((xx, yy, zz, xy, xz, yz))  # order of MuJoCo
     etree.SubElement(
         body, "inertial", pos=number_text(com), mass=number_text(mass), fullinertia=tensor
     )
@@ -146,7 +145,7 @@ def _write_geom(
 def _mesh_asset(
     assets: etree._Element, shape: GeometryShape, folder: MeshFolder, mode: MeshMode
 ) -> str | None:
-    """Return the asset of a mesh, added if it is new; None if MuJoCo cannot have it."""
+    """Return the asset of a mesh, added if it is new; None if MuJoCo cannot read it."""
     assert shape.mesh is not None
     try:
         require_mesh(shape, "the robot")

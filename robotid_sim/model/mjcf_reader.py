@@ -1,11 +1,10 @@
 """Reading MJCF, the format of MuJoCo, by MuJoCo's own compiler.
 
 The compiler resolves defaults, classes and includes and computes inertia from geoms; the compiled
-model becomes the tree that a URDF would be, so that chain, settings and writers are those of URDF.
-What a writer of robotid put beside the file (see `robotid_sim.model.mjcf`) is read too.
-
-What a file names, and how much it stands for, is checked first: MuJoCo reads every file that is
-named, wherever it lies, and makes as many copies, cells and pixels as are asked for.
+model becomes a tree like that of a URDF, so that chain, settings and writers are those of URDF. The
+file that a writer of robotid put beside it (see `robotid_sim.model.mjcf`) is read too. Names of
+files and numbers of copies are checked first: MuJoCo reads every file that is named, in any folder,
+and makes as many copies, cells and pixels as are requested.
 """
 
 import importlib
@@ -44,16 +43,16 @@ from robotid_sim.model.settings import check_overrides
 from robotid_sim.model.urdf import UrdfDocument, parse_urdf
 
 MAX_FILES = 100
-"""Files that an MJCF file may be made of."""
+"""Maximum number of files of a model."""
 
 MAX_PARTS = 1e7
-"""Cells, pixels or copies that an element may stand for."""
+"""Maximum number of cells, pixels or copies of an element."""
 
 MAX_ELEMENTS = 1e5
-"""Elements of all files, counted as often as they are replicated."""
+"""Maximum number of elements of all files, including replicas."""
 
 COUNT_ATTRIBUTES = ("count", "nrow", "ncol", "width", "height", "params", "nsample")
-"""Attributes whose numbers multiply."""
+"""Attributes whose numbers are multiplied."""
 
 FOLDER_ATTRIBUTES = ("assetdir", "meshdir", "texturedir")
 """Attributes with folders of the files that others name."""
@@ -65,15 +64,15 @@ _DECLARATION_PATTERN = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
 def mjcf_parts(file: Path) -> dict[Path, bytes]:
     """Read an MJCF file and those that it includes, the file itself first.
 
-    Raises `UrdfError` if one is not well-formed XML, or stands for too much, `FileFormatError` if a
-    file that one names is not a regular one, is too large, or is not below the folder.
+    Raises `UrdfError` if one is not well-formed XML, or has too many elements, `FileFormatError` if
+    a file that one names is not a regular one, is too large, or is not below the folder.
     """
     parts: dict[Path, bytes] = {}
     roots: dict[Path, etree._Element] = {}
     waiting, elements = [(file, 1.0)], 0.0
     while waiting:
         path, copies = waiting.pop()
-        if path in parts:  # MuJoCo refuses what is included twice
+        if path in parts:  # MuJoCo refuses files that are included twice
             continue
         if len(parts) == MAX_FILES:
             raise UrdfError(f"{file}: is made of more than {MAX_FILES} files; simplify it")
@@ -112,14 +111,14 @@ def _require_readable(file: Path, place: Path, element: etree._Element, path: Pa
 
 
 def _places(names: list[str], bases: set[Path], folders: set[str]) -> list[Path]:
-    """Find files of these names, whichever rule of MuJoCo's applies."""
-    spelled = {each for name in names for each in (name, Path(name).name)}  # or without folders
+    """Find files of these names by any of MuJoCo's rules."""
+    spelled = {each for name in names for each in (name, Path(name).name)}  # also without folders
     places = {base / folder / each for base, folder, each in product(bases, folders, spelled)}
     return sorted(place for place in places if os.path.lexists(place) and not place.is_dir())
 
 
 def _parse(content: bytes, path: Path) -> etree._Element:
-    """Parse a file as MuJoCo does: UTF-8 whatever it says, without comments."""
+    """Parse a file as MuJoCo does: always as UTF-8, without comments."""
     text = _DECLARATION_PATTERN.sub(
         "", _COMMENT_PATTERN.sub("", content.decode("utf-8", errors="replace"))
     )
@@ -151,13 +150,13 @@ def _count(element: etree._Element, path: Path) -> float:
 def _number(text: str) -> float:
     try:
         return float(text)
-    except ValueError:  # MuJoCo says so
+    except ValueError:  # MuJoCo reports it
         return 1.0
 
 
 MJCF_FORMAT = "MJCF"
 WORLD_LINK = "world"
-"""Link of what does not move."""
+"""Link of the bodies that do not move."""
 
 OTHER_JOINT_KINDS = {FREE_JOINT_TYPE: "free", BALL_JOINT_TYPE: "ball"}
 
@@ -178,11 +177,11 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
     """Read an MJCF file as a tree; its notes list elements without a counterpart.
 
     Raises `MissingExtraError` if MuJoCo is not installed, `UrdfError`, with MuJoCo's text, if it
-    refuses the file, and `FileFormatError` if the TOML beside it is none.
+    refuses the file, and `FileFormatError` if the TOML beside it is invalid.
     """
     file = Path(path)
     spec, model = _compile(file)
-    # What a writer of robotid put beside the file; nothing if there is none.
+    # Settings that a writer of robotid put beside the file, if any.
     content = read_beside(file, file.with_suffix(".toml").name)
     stated = content if content.get("model") == file.name else {}
     names = MjcfNames(model, str(stated.get("base", WORLD_LINK)), spec.modelname or file.stem)
@@ -198,7 +197,7 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
         values = settings.get(name, {})
         source.limits.update({k: v for k, v in values.items() if k == "velocity"})
         source.dynamics.update({k: v for k, v in values.items() if k != "velocity"})
-    # Line numbers are those of a generated text.
+    # Line numbers refer to a generated text.
     links = {name: replace(link, line=0) for name, link in document.links.items()}
     kinds = {  # by the names of types in MJCF
         name: OTHER_JOINT_KINDS.get(int(model.jnt_type[j]), document.joints[name].kind)

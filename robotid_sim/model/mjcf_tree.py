@@ -1,11 +1,11 @@
-"""From a compiled MuJoCo model to a tree of links and joints, as the text of a URDF.
+"""Conversion of a compiled MuJoCo model to a tree of links and joints, as URDF text.
 
-A MuJoCo body may have several joints, each with an anchor of its own, and a joint a position `ref`
-in the pose of the file. A URDF link stands where its joint is, at zero: so a link is shifted to the
-anchor of the last joint of its body, links without mass stand between several joints, and a joint
-is turned back by its `ref`, so that positions are those of MuJoCo.
+A MuJoCo body may have several joints, each with an anchor of its own, and a joint may have a
+position `ref` in the pose of the file. The frame of a URDF link is at its joint, at zero: so a link
+is shifted to the anchor of the last joint of its body, links without mass are inserted between
+several joints, and a joint is turned back by its `ref`, so that positions are those of MuJoCo.
 
-What acts on the joints of a compiled MuJoCo model: drives, friction, springs, couplings.
+Elements that act on the joints of a compiled MuJoCo model: drives, friction, springs, couplings.
 
 Names of arrays are MuJoCo's; an older MuJoCo does not have all of them.
 """
@@ -60,7 +60,7 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
     for name, values in fields.items():
         values[single] = getattr(model, name)[model.jnt_dofadr[single]]
     for field, name in (("actuator_armature", "dof_armature"), ("actuator_damping", "dof_damping")):
-        # What actuators add to a joint is by the square of their gear.
+        # Actuators contribute to a joint by the square of their gear.
         values = np.asarray(getattr(model, field, np.zeros(model.nu)))
         added = model.actuator_gear[:, 0] ** 2 * values
         fields[name] += [float(sum(added[k] for k in _list_actuators(model, j))) for j in joints]
@@ -169,7 +169,7 @@ SHAPE_NAMES = {2: "sphere", 3: "capsule", 5: "cylinder", 6: "box", 7: "mesh"}
 OTHER_SHAPE_NAMES = {0: "plane", 1: "height field", 4: "ellipsoid", 8: "signed distance field"}
 
 MIN_HIDDEN_GROUP = 3
-"""Groups of geoms from this one on are not shown by MuJoCo's viewer, unless asked for."""
+"""First group of geoms that MuJoCo's viewer does not show by default."""
 
 JOINT_KINDS = {
     FREE_JOINT_TYPE: "floating",
@@ -187,7 +187,7 @@ class MjcfTree:
         self._folder = Path(spec.modelfiledir) / (spec.meshdir or "")
         self.root = etree.Element("robot", name=names.robot)
         self.dropped: dict[str, list[str]] = {}
-        """What is excluded from the shapes: reason to names of links."""
+        """Shapes that are excluded: names of links by reason."""
         shifts: list[Float1D] = [np.zeros(3) for _ in range(model.nbody)]
         for b in range(model.nbody):
             if b > 0:
@@ -208,7 +208,7 @@ class MjcfTree:
                 self._add_shape(link, g, shifts[b])
         for s in range(model.nsite):
             name, body = model.site(s).name, model.site_bodyid[s]
-            # A link of its own, for it may be the tip; one without a name may not.
+            # A link of its own, because it may be the tip, if it has a name.
             if name and not names.is_taken(name):
                 etree.SubElement(self.root, "link", name=name)
                 T = _translation(-shifts[body]) @ _pose(model.site_pos[s], model.site_quat[s])
@@ -311,9 +311,9 @@ class MjcfTree:
         return bool(self._model.geom_contype[g] or self._model.geom_conaffinity[g])
 
     def _is_seen(self, g: int) -> bool:
-        """Return whether a geom is drawn: not if it collides and others of its body are for that.
+        """Return whether a geom is drawn: not if for collision and its body has others.
 
-        Both together would shimmer through one another.
+        Drawn together, both would flicker.
         """
         groups, bodies = self._model.geom_group, self._model.geom_bodyid
         if not groups[g] < MIN_HIDDEN_GROUP:
@@ -348,7 +348,7 @@ class MjcfNames:
         self.joints = [name or self.fresh_joint(f"joint_{j + 1}") for j, name in enumerate(stated)]
 
     def is_taken(self, name: str) -> bool:
-        """Return whether a link has the name; afterwards one has."""
+        """Return whether a link has the name, and reserve the name."""
         is_used = name in self._links
         self._links.add(name)
         return is_used

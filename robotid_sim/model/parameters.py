@@ -1,8 +1,8 @@
-"""The one layout of the full parameter vector.
+"""Layout of the full parameter vector.
 
 For a chain of n movable bodies the vector `phi` has 14 n entries: ten inertial parameters of every
 link about its link frame (Pinocchio's order), then four friction and drive parameters of every
-joint. Everything else takes names and slices from here.
+joint. All other modules use the names and slices of this module.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ def size(dof: int) -> int:
 
 
 def inertial_slice(link: int) -> slice:
-    """Return where the ten inertial parameters of movable body `link` (from 0) stand."""
+    """Return the slice of the ten inertial parameters of movable body `link` (from 0)."""
     return slice(INERTIAL_COUNT * link, INERTIAL_COUNT * (link + 1))
 
 
 def joint_slice(joint: int, dof: int) -> slice:
-    """Return where the four parameters of joint `joint` (from 0) stand."""
+    """Return the slice of the four parameters of joint `joint` (from 0)."""
     start = INERTIAL_COUNT * dof + JOINT_COUNT * joint
     return slice(start, start + JOINT_COUNT)
 
@@ -60,7 +60,7 @@ def units(prismatic: Sequence[bool]) -> tuple[str, ...]:
 def columns(dof: int, joint_parameters: Sequence[str]) -> tuple[int, ...]:
     """Return the indices of all inertial parameters and of the named joint parameters.
 
-    `joint_parameters` are some of ``Fv, Fc, Fo, Ia``: the joint columns that a fit has. Raises
+    `joint_parameters` are some of ``Fv, Fc, Fo, Ia``: the joint columns of a fit. Raises
     `OptionError` if a name is unknown.
     """
     for symbol in joint_parameters:

@@ -1,4 +1,4 @@
-"""A nominal robot: what an engineer knows before the identification, wrong by about 20 %.
+"""A nominal robot: prior knowledge of an engineer, with errors of about 20 %.
 
 Masses of a robot that are far from those of its nominal model.
 """
@@ -10,7 +10,7 @@ from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
 
 DEFAULT_SCALE = 0.2
-"""Relative size of the errors, if none is asked for."""
+"""Default relative size of the errors."""
 
 
 def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = DEFAULT_SCALE) -> Robot:
@@ -32,7 +32,7 @@ def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = DEFAULT_SC
     Returns
     -------
     nominal : Robot
-        The wrong one.
+        The robot with errors.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def unlikely_masses(robot: Robot, nominal: Robot) -> list[str]:
     """Describe implausible masses of a robot, by link and in total.
 
     Not every mass is identifiable from torques; a fit may choose it freely, while CAD and scales
-    know better. Links match by their order; those without a nominal mass are omitted.
+    are more accurate. Links match by their order; links without a nominal mass are omitted.
     """
     findings = []
     pairs = [(link.phi[0], of.phi[0]) for link, of in zip(robot.links, nominal.links, strict=True)]

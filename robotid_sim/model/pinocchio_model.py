@@ -1,4 +1,4 @@
-"""Chains to and from the models of Pinocchio, which is an optional package."""
+"""Conversion of chains to and from models of Pinocchio, an optional package."""
 
 import importlib
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from robotid_sim.model.joint import (
 def build_pinocchio(
     joints: Sequence[Joint], links: Sequence[Link], gravity: Float1D, tip: tuple[str, Float2D]
 ) -> Any:
-    """Build a Pinocchio model of a chain; `tip` is a frame by name and place on the last body."""
+    """Build a Pinocchio model of a chain; `tip` is a frame on the last body, by name and pose."""
     pin = _pinocchio()
     model, parent = pin.Model(), 0
     model.gravity = pin.Motion(np.array(gravity), np.zeros(3))
@@ -50,8 +50,8 @@ def build_pinocchio(
 def read_pinocchio(model: Any) -> tuple[tuple[Joint, ...], tuple[Link, ...], Float1D]:
     """Read joints, links and gravity of a Pinocchio model that is a chain.
 
-    Raises `UrdfError` if the model branches, or a joint has other than one degree of freedom or
-    has no limits.
+    Raises `UrdfError` if the model branches, or a joint has no limits, or not one degree of
+    freedom.
     """
     pin = _pinocchio()
     if list(model.parents)[1:] != list(range(model.njoints - 1)):
@@ -80,7 +80,7 @@ def _joint(model: Any, k: int, motion: Any) -> Joint:
     """Read joint k, whose axis is along its velocity in its own frame."""
     name, at = str(model.names[k]), model.idx_vs[k]
     prismatic = bool(np.linalg.norm(motion.linear) > np.linalg.norm(motion.angular))
-    lower, upper = -np.pi, np.pi  # of a continuous joint, which has two coordinates
+    lower, upper = -np.pi, np.pi  # limits of a continuous joint, which has two coordinates
     if model.nqs[k] == 1:
         place = model.idx_qs[k]
         lower, upper = model.lowerPositionLimit[place], model.upperPositionLimit[place]

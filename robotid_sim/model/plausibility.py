@@ -1,4 +1,4 @@
-"""Whether bodies fit an arm of their size: values in other units, and outlying entries."""
+"""Test whether bodies fit an arm of their size: values in wrong units and outlying entries."""
 
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ def implausible(robot: Robot) -> list[Fault]:
     """Find implausible values for an arm of the size of `robot`; empty if there are none.
 
     Radius of gyration and distance of the center of mass are compared with the reach of the arm,
-    its masses with the cube of that.
+    its masses with the cube of the reach.
     """
     offsets = [np.linalg.norm(joint.T_parent_joint[:3, 3]) for joint in robot.joints]
     lengths = np.array([*offsets[1:], np.linalg.norm(robot.T_last_tip[:3, 3])])

@@ -1,4 +1,4 @@
-"""What a robot is: a serial chain of rigid bodies with limits, friction and gravity."""
+"""Model of a robot: a serial chain of rigid bodies with limits, friction and gravity."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -68,11 +68,11 @@ class Robot:
     base: str = "base"
     tip: str = "tip"
     assumptions: tuple[str, ...] = ()
-    """What was assumed when the model was read, one sentence each."""
+    """Assumptions made when the model was read, one sentence each."""
     formal: bool = False
     """True if inertial parameters that no rigid body can have are allowed."""
     document: UrdfDocument | None = None
-    """The URDF it was read from; a writer keeps everything else of it."""
+    """URDF that the robot was read from; a writer keeps the rest of it."""
     held_home: Float1D | None = None
     """Home pose [rad or m] where the usual one cannot be held against gravity, shape (n,)."""
     terms: tuple[JointTerm, ...] = ()
@@ -144,11 +144,13 @@ class Robot:
         base, tip : str, optional
             Links at the ends of the chain; see `robotid_sim.model.chain.select_chain`.
         gravity : sequence of float, shape (3,)
-            In the frame of the root [m/s^2]; by default what an MJCF file says, else the standard.
+            In the frame of the root [m/s^2]; by default that of an MJCF file, else standard
+            gravity.
         urdf_friction : bool
             Take ``<dynamics damping friction>`` as `Fv` and `Fc`; if False they are dropped.
         joints : mapping, optional
-            Overrides by joint name, stronger than robot.toml and the URDF; keys as there.
+            Overrides by joint name, with precedence over robot.toml and the URDF; same keys as
+            there.
         assume_limits : bool
             Take stated limits of position and velocity for joints that have none.
         formal : bool
@@ -342,7 +344,7 @@ class Robot:
         MissingExtraError
             If Pinocchio is not installed.
         UrdfError
-            If the model branches, or a joint has other than one degree of freedom or no limits.
+            If the model branches, or a joint has no limits, or not one degree of freedom.
         InconsistentInertiaError
             If a body has impossible inertia and `formal` is False.
         """
@@ -372,7 +374,7 @@ class Robot:
         return model
 
     def inconsistencies(self) -> list[str | None]:
-        """Return for every movable body why it is not physically consistent, or None."""
+        """Return the reason why each movable body is not physically consistent, or None."""
         return [inertia.inconsistency(link.phi) for link in self.links]
 
     def repair(self) -> Self:
@@ -384,7 +386,7 @@ class Robot:
         return replace(self, links=links, formal=False)
 
     def fingerprint(self) -> str:
-        """Return a hash of kinematics, gravity and limits: what plant and nominal share."""
+        """Return a hash of kinematics, gravity and limits, which plant and nominal model share."""
         digest = hashlib.sha256()
         for part in (self.geometry, self.gravity, self.T_last_tip, *self.limits.arrays()):
             digest.update(np.ascontiguousarray(part).tobytes())

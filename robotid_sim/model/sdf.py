@@ -1,7 +1,7 @@
-"""Writing a robot as SDF, the format of Gazebo, and what it cannot represent as TOML.
+"""Writing a robot as SDF, the format of Gazebo, and the remaining data as TOML.
 
 Poses of links are in the frame of the model with all joints at zero, so that readers of every
-version of SDF place them alike. The base stands fixed in the world.
+version of SDF place them equally. The base is fixed to the world.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ from robotid_sim.model.side_car import base_shapes, mesh_folder, require_side_ca
 SDF_VERSION = "1.9"
 
 TRIANGLE_MARGIN = 1e-9
-"""Smallest relative triangle margin that is written; physics engines refuse what is beyond zero."""
+"""Smallest relative triangle margin that is written; physics engines refuse a negative one."""
 
 
 def write_sdf(
@@ -32,12 +32,12 @@ def write_sdf(
 
     Viscous and Coulomb friction are ``<damping>`` and ``<friction>`` of the joints, a spring is
     ``<spring_stiffness>`` about ``<spring_reference>``; other terms of joints are noted. Meshes of
-    a package are named by ``model://``, as Gazebo looks for them. Returns what could not be
+    a package are named by ``model://``, as Gazebo finds them. Returns data that could not be
     written, one sentence each.
 
     Raises `InconsistentInertiaError` if a body has parameters that no rigid body can have, or no
-    mass, `FileFormatError` if a file cannot be written, or one that is not its side car has its
-    side car's name.
+    mass, `FileFormatError` if a file cannot be written, or a different file has the name of its
+    side car.
     """
     folder = mesh_folder(robot, path, massless="it has no mass, and SDF knows no link without")
     require_side_car(path)

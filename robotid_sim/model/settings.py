@@ -1,4 +1,4 @@
-"""``robot.toml``: what a robot needs beside its URDF, and where its numbers come from.
+"""``robot.toml``: settings of a robot beside its URDF, and the sources of its numbers.
 
 Terms of joints in it are springs, counterbalances, and motors that two joints share.
 """
@@ -46,11 +46,11 @@ SAMPLE_ROWS = "[[-1.6, 40.0], [0.0, 0.0], [1.6, -40.0]]"
 def split_terms(
     joints: Mapping[str, Any], where: str
 ) -> tuple[dict[str, Any], tuple[JointTerm, ...]]:
-    """Return the settings of joints without those of terms, and the terms that these state.
+    """Split the settings of joints into settings without terms, and terms.
 
     A spring holds its joint at ``rest``: the drive gives ``stiffness (q - rest)`` against it. The
-    torques of a counterbalance are those that it gives the joint. Raises `OptionError`, which names
-    file and key, if a term is not stated as it should be.
+    torques of a counterbalance are its torques on the joint. Raises `OptionError`, which names file
+    and key, if a term is not in a valid form.
     """
     others: dict[str, Any] = {}
     terms = []
@@ -104,7 +104,7 @@ def _term(key: str, joint: str, value: object, what: str) -> JointTerm:
 
 
 def as_float(value: float) -> float:
-    """Return a number of a file as a float, infinite if a whole number is beyond any float."""
+    """Return a number of a file as a float; infinite if an integer is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -126,9 +126,9 @@ def terms_of_chain(
     names: Sequence[str],
     joints: Sequence[Joint],
 ) -> tuple[JointTerm, ...]:
-    """Return the terms whose joints all are on the chain; robot.toml is stronger than the file.
+    """Return the terms whose joints all are on the chain; robot.toml has precedence over the file.
 
-    `names` are those of all joints of the file.
+    `names` are the names of all joints of the file.
     """
     require_terms_of(stated, names, "robot.toml: the robot")
     stated_keys = {(term.kind, term.joint) for term in stated}
@@ -166,7 +166,7 @@ class RobotSettings:
 
     summary: str = ""
     source: str = ""
-    """What the robot is and where its numbers come from, for `robotid list robots`."""
+    """Description of the robot and the sources of its numbers, for `robotid list robots`."""
     base: str | None = None
     tip: str | None = None
     """Ends of the chain."""
@@ -216,7 +216,7 @@ def read_settings(urdf: Path) -> RobotSettings:
 
 
 POSITIVE_KEYS = ("velocity", "acceleration", "effort", "eps")
-"""Values of a joint that are sizes."""
+"""Values of a joint that must be positive."""
 
 
 def check_overrides(

@@ -1,6 +1,6 @@
-"""What a format cannot represent, as TOML beside the file.
+"""Data that a format cannot represent, as TOML beside the file.
 
-The links of a robot that do not move, and their shapes.
+Fixed links of a robot, and their shapes.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from robotid_sim.model.robot import Robot
 def require_side_car(path: str | Path) -> None:
     """Raise unless the side car of the file at `path` can be written or is already its own.
 
-    To be called before anything is written. Raises `FileFormatError` if another file is there: a
-    study, say, or the side car of a model of the same name in another format.
+    It must be called before anything is written. Raises `FileFormatError` if another file is there,
+    such as a study or the side car of a model of the same name in another format.
     """
     target = Path(path).with_suffix(".toml")
     if not target.exists():
@@ -42,7 +42,7 @@ def require_side_car(path: str | Path) -> None:
 
 
 def write_side_car(robot: Robot, path: str | Path, keys: Sequence[str]) -> Path:
-    """Write what the file at `path` cannot represent, with the suffix ``.toml``; return where.
+    """Write data that the file at `path` cannot represent to its ``.toml``; return the path.
 
     `keys` are some of ``Fv Fc Fo eps Ia velocity acceleration``, written for every joint in SI
     units. Raises `FileFormatError` if the file cannot be written, or as `require_side_car`.
@@ -72,7 +72,7 @@ def mesh_folder(robot: Robot, path: str | Path, *, massless: str = "") -> MeshFo
     """Return the folder for the meshes of a robot that is to be written to a file.
 
     Raises `InconsistentInertiaError` if a body cannot be written: it is not physically consistent,
-    or has no mass where that is `massless`, a reason.
+    or has no mass and `massless` gives a reason against it.
     """
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason := reason or (massless if link.phi[0] <= 0.0 else ""):
@@ -97,7 +97,7 @@ def list_fixed_links(robot: Robot) -> list[tuple[str, Float2D, tuple[GeometrySha
 
 
 def base_shapes(robot: Robot) -> tuple[GeometryShape, ...]:
-    """Return the shapes of everything that does not move, placed in the root frame."""
+    """Return the shapes of all fixed links, placed in the root frame."""
     return tuple(
         replace(shape, T_body_shape=T @ shape.T_body_shape)
         for _, T, shapes in list_fixed_links(robot)

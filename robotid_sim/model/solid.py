@@ -8,7 +8,7 @@ At unit density a body is its pseudo-inertia :math:`J = \int \bar x \bar x^T dV`
 
 of their corners :math:`v_i`, so that volume, center of mass and tensor are exact to rounding.
 
-Mesh files and hulls are trimesh's, unions those of manifold3d, of the extra ``cad``.
+Meshes and hulls use trimesh, unions manifold3d, both of the extra ``cad``.
 
 References
 ----------
@@ -44,7 +44,7 @@ MAX_COPYING_NODES = 20
 """Instance nodes of a Collada file; twenty may expand to thousands."""
 
 MAX_CACHED_MESHES = 32
-"""Meshes in the cache: those of one robot are read several times."""
+"""Number of meshes in the cache; meshes of a robot are read several times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +88,7 @@ class Solid:
 
     def moments(self) -> Float2D:
         """Return the pseudo-inertia at unit density [m^5, m^4, m^3], shape (4, 4)."""
-        shift = self.vertices.mean(axis=0)  # keeps digits where the solid is far from its frame
+        shift = self.vertices.mean(axis=0)  # avoids cancellation if the solid is far from its frame
         corners = (self.vertices - shift)[self.faces]
         signed = np.linalg.det(corners)  # six times the volume of each tetrahedron
         total = corners.sum(axis=1)
@@ -105,7 +105,7 @@ class Solid:
     def parameters(self, *, mass: float | None = None, density: float | None = None) -> Float1D:
         """Return the ten inertial parameters of the solid filled evenly, by mass or density.
 
-        They are in [kg] and [kg/m^3]. Raises `OptionError` if not exactly one of them is given or
+        Units are [kg] and [kg/m^3]. Raises `OptionError` if not exactly one of them is given or
         it is negative, or the solid has no volume.
         """
         if (mass is None) == (density is None):
@@ -166,7 +166,7 @@ def read_mesh(path: str | Path) -> Solid:
     package that the format needs is not installed.
     """
     file = Path(path)
-    if not file.is_file() or file.suffix.lower() == ".gltf":  # missing, or made of other files
+    if not file.is_file() or file.suffix.lower() == ".gltf":  # missing, or refers to other files
         return _read_mesh(file)
     status = file.stat()
     return _mesh_by_stamp(file.absolute(), (status.st_mtime_ns, status.st_size))
@@ -174,7 +174,7 @@ def read_mesh(path: str | Path) -> Solid:
 
 @lru_cache(maxsize=MAX_CACHED_MESHES)
 def _mesh_by_stamp(file: Path, _stamp: tuple[int, int]) -> Solid:
-    """Read a mesh, cached by its time of change and size."""
+    """Read a mesh, cached by its modification time and size."""
     return _read_mesh(file)
 
 
@@ -201,7 +201,7 @@ def _read_mesh(file: Path) -> Solid:
 def weld(points: Float2D) -> tuple[Float2D, Int1D]:
     """Merge coinciding points; return them, in order, and the index of each old one.
 
-    As `np.unique` by rows does, in a quarter of its time.
+    Same as `np.unique` by rows, in a quarter of its time.
     """
     order = np.lexsort(points.T[::-1])
     ordered = points[order]
@@ -215,8 +215,8 @@ def weld(points: Float2D) -> tuple[Float2D, Int1D]:
 def load_scene(file: Path, **options: Any) -> Any:
     """Read the geometry of a mesh file by trimesh, without materials and pictures.
 
-    Raises `FileFormatError` if the file is missing, of an unknown format, or of copies of copies;
-    and what trimesh's readers raise for a broken one.
+    Raises `FileFormatError` if the file is missing, of an unknown format, or nests too many copies;
+    errors of trimesh's readers for a broken file pass through.
     """
     suffix = file.suffix.lower()
     if suffix not in MESH_SUFFIXES:
@@ -241,7 +241,7 @@ def load_scene(file: Path, **options: Any) -> Any:
     return trimesh.load_scene(BytesIO(content), kind, resolver=buffers, process=False, **options)
 
 
-# Polyhedra that stand for the primitives of a URDF: equal in volume, and nearly in moments.
+# Polyhedra in place of URDF primitives, with equal volume and nearly equal moments.
 CIRCLE_SEGMENTS = 128
 """Segments of a circle; a prism of equal volume has the cylinder's tensor to 1e-6."""
 

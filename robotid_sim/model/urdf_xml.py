@@ -10,11 +10,11 @@ from lxml import etree
 from robotid_sim.errors import UrdfError
 
 VERSION_PATTERN = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
-"""Of an XML declaration. Many URDFs have 0.0 there, which is not XML, but harmless."""
+"""Version in an XML declaration. Many URDFs have 0.0, which is invalid XML but harmless."""
 
 DECLARATION_PATTERN = re.compile(rb"<\?xml\s[^>]*\?>")
 MAX_HEAD_SIZE = 10_000
-"""Bytes in which an XML declaration is searched, after blank lines or comments."""
+"""Bytes that are searched for an XML declaration, after blank lines or comments."""
 
 XACRO_TAGS = ("property", "arg", "macro")
 """Elements of xacro that are ignored if unused."""
@@ -39,7 +39,7 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
     text = xml.removeprefix(codecs.BOM_UTF8)
-    if declaration := DECLARATION_PATTERN.search(text[:MAX_HEAD_SIZE]):  # wherever the file has it
+    if declaration := DECLARATION_PATTERN.search(text[:MAX_HEAD_SIZE]):  # anywhere in the head
         first, last = declaration.span()
         text = declaration[0] + text[:first] + text[last:]
     text = VERSION_PATTERN.sub(rb'\g<1>"1.0"', text.lstrip(), count=1)
@@ -62,7 +62,7 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
         raise UrdfError(
             f"{path}:1: a document type declaration (entities) is not accepted; remove <!DOCTYPE>"
         )
-    usual, _, tag = str(root.tag).rpartition("}")  # a default name space means nothing
+    usual, _, tag = str(root.tag).rpartition("}")  # a default namespace has no effect
     if tag != "robot":
         is_xacro = "xacro" in f"{usual}{root.tag}"
         hint = "give the file that uses its macros" if is_xacro else "not a URDF"

@@ -1,7 +1,7 @@
 """Expanding xacro, the macro language of URDF, by the package that defines it.
 
-Its expressions are evaluated by xacro, without functions of Python but its own; ``$(eval)``, which
-has them all, is refused. Files that are included or loaded must be ones that a model may name.
+Expressions are evaluated by xacro, with only its own functions of Python; ``$(eval)``, which has
+all functions, is refused. Files that are included or loaded must be allowed for the model.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,14 +49,14 @@ def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
     changes = {
         (substitution_args, "_eval_find"): find,
         (substitution_args, "_eval"): refuse,
-        (xacro, "parse"): guard(xacro.parse),  # of included files
-        (xacro, "abs_filename_spec"): guard(xacro.abs_filename_spec),  # of loaded ones
+        (xacro, "parse"): guard(xacro.parse),  # guards included files
+        (xacro, "abs_filename_spec"): guard(xacro.abs_filename_spec),  # guards loaded files
     }
     try:
         with _replace_attributes(changes):
             document = xacro.process_file(str(path), mappings=dict(arguments))
         return bytes(document.toxml(encoding="utf-8"))
-    except Exception as error:  # of many classes, from the file's own expressions
+    except Exception as error:  # errors of many classes, from expressions in the file
         raise UrdfError(f"{path}: xacro: {' '.join(str(error).split())}") from error
 
 

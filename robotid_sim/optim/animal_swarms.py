@@ -81,7 +81,7 @@ class WhaleOptimization(Population):
 
     with the best point g so far, r and r' uniform in [0, 1], a falling linearly to zero, and l
     uniform between a bound that falls from -1 to -2 and 1. As in the authors' program, A, C and l
-    are numbers of a whale, not of a coordinate: the paper compares |A| with 1.
+    are drawn per whale, not per coordinate: the paper compares |A| with 1.
 
     As :math:`C y` is a multiple of a position, the steps depend on where the origin is; see
     `robotid_sim.optim.animal_swarms.GreyWolf`.
@@ -136,10 +136,10 @@ class Grasshopper(Population):
         s(d) &= f\, e^{-d / \ell} - e^{-d}
 
     with the best point g so far and c falling linearly from `c_max` to `c_min`. All lengths are
-    taken in widths of the box, and the distances in s are mapped to the interval [1, 4], as the
-    paper does: :math:`d = 1 + 3\, |x_{jk} - x_{ik}|`. Below 2.079 grasshoppers repel each other.
+    taken in widths of the box, and the distances in s are mapped to the interval [1, 4], as in the
+    paper: :math:`d = 1 + 3\, |x_{jk} - x_{ik}|`. Below 2.079 grasshoppers repel each other.
 
-    They have no memory of where they were: the swarm is a cloud about g that shrinks with c^2.
+    They do not remember their positions: the swarm is a cloud about g that shrinks with c^2.
 
     References
     ----------
@@ -192,6 +192,6 @@ class Grasshopper(Population):
         force *= self.intensity
         force -= np.exp(near, out=near)
         force *= apart
-        # Grasshoppers at one place have no direction; below rounding they are at one place.
+        # Coinciding grasshoppers have no direction; they coincide up to rounding.
         forces: Float2D = np.einsum("ijk,ij->ik", force, 1.0 / np.maximum(distance, 1e-12))
         return forces

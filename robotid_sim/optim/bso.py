@@ -26,8 +26,8 @@ class BeetleSwarm(VelocitySwarm):
         v &\leftarrow w\, v + c_1 r_1 (p - x) + c_2 r_2 (g - x) \tag{11} \\
         x &\leftarrow x + \lambda\, v + (1 - \lambda)\, \xi \tag{10}
 
-    with the equation numbers of [1]_. An iteration costs three evaluations a beetle. Whiskers count
-    for the result of a search, like all that is evaluated, but not for the memories p and g.
+    with the equation numbers of [1]_. An iteration costs three evaluations per beetle. Whiskers
+    count for the result of a search, like all evaluated points, but not for the memories p and g.
 
     Equation (12) prints :math:`\xi` without the minus sign, which moves a beetle towards its worse
     whisker: the ``literal`` form.
@@ -53,9 +53,9 @@ class BeetleSwarm(VelocitySwarm):
     mix: float = 0.9
     """Share of the swarm's velocity in a step, lambda; the rest is the beetle's own step."""
     step: float = 0.05
-    """Length of the beetle's own step, delta, in velocities; whiskers are half of it apart."""
+    """Length of the beetle's own step, delta, in velocities; whisker distance is half of it."""
     form: EquationForm = "corrected"
-    """How equation (12) is read."""
+    """Interpretation of equation (12)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,7 +100,7 @@ class BeetleSwarm(VelocitySwarm):
         return repair_points(X, swarm.box, swarm.bounds)
 
     def _own_steps(self, f: Float1D) -> Float2D:
-        """Remember the costs f, (3 m,) or (m,); return the steps xi that the whiskers lead to."""
+        """Remember the costs f, (3 m,) or (m,); return the steps xi by the whiskers."""
         swarm = self._swarm
         here, *whiskers = f.reshape(-1, len(swarm.x))
         swarm.remember(here)
@@ -109,7 +109,7 @@ class BeetleSwarm(VelocitySwarm):
         left_side, right = whiskers
         worse_left = (left_side > right).astype(float) - (
             left_side < right
-        )  # infinity does not harm it
+        )  # the sign is also right for infinite costs
         forward = -self.step if self.form == "corrected" else self.step
         return forward * worse_left[:, None] * swarm.v  # [1] eq. (12)
 
@@ -132,13 +132,14 @@ class AnnealedBeetleSwarm(BeetleSwarm):
         \alpha = \ln f_\text{max} - t\,
             \frac{\ln f_\text{max} - \ln f_\text{min}}{t_\text{max}}, \tag{15, 16}
 
-    the beetles with the worst memories first; :math:`t_\text{max}` is what the budget pays for.
+    the beetles with the worst memories first; :math:`t_\text{max}` is the number of iterations
+    within the budget.
 
     Three equations are misprinted [1]_. Equation (12), see `BeetleSwarm`. Equation (14) prints
     :math:`g' = g (1 + r)` with one r, which only inflates, never moves a coordinate that is zero,
     and depends on the origin. Equation (16) prints the opposite sign, with which the population
     grows from 100 to 300 where the paper describes and plots its fall from 81 to 27. The
-    ``literal`` form does all three as printed; beetles that are born start anywhere, at rest.
+    ``literal`` form does all three as printed; new beetles start at random points, at rest.
 
     At the printed initial temperature every disturbed point is accepted until T has fallen to the
     differences of the cost, about half the run for costs near one. w, c1 and c2 default to values
@@ -151,7 +152,7 @@ class AnnealedBeetleSwarm(BeetleSwarm):
     """
 
     population: int = 90
-    """Number of beetles that the schedule is relative to, N_start."""
+    """Number of beetles to which the schedule is relative, N_start."""
     f_max: float = 0.9
     f_min: float = 0.3
     """Shares of it at the start and at the end of the budget."""
@@ -183,7 +184,7 @@ class AnnealedBeetleSwarm(BeetleSwarm):
         return np.array([self.population_at(t / iterations) for t in range(1, iterations + 1)])
 
     def iterations(self, max_evals: int) -> int:
-        """Return how many iterations a budget pays for, at least 1."""
+        """Return the number of iterations within a budget, at least 1."""
         mean = np.mean(self.population_sizes(1000))
         return max(1, round(max_evals / (3.0 * mean + self.disturbances)))
 

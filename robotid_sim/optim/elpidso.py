@@ -30,7 +30,8 @@ class PidSwarm(VelocitySwarm):
 
     *Elitist learning.* When a particle has not improved for `patience` iterations in a row, every
     coordinate of its exemplar p is, with probability :math:`P_c`, eq. (26), taken from the better
-    of two random particles' best points, else from its own; at least one is taken so.
+    of two random particles' best points, else from its own; at least one comes from another
+    particle.
 
     *Mutation.* When the best point g of all has improved, one random coordinate of it is replaced
     by that of a random particle's best point, or, if that particle owns g, moved by eq. (27)-(28),
@@ -40,16 +41,16 @@ class PidSwarm(VelocitySwarm):
 
     with :math:`\nu` standard normal, and the result is kept if it is better.
 
-    *Choices.* The particles move at once, not one after the other, so g improves at most once an
-    iteration. The gains of eq. (22)-(24) are images that no text has; the defaults satisfy the
+    *Choices.* The particles move at once, not one after the other, so g improves at most once per
+    iteration. The gains of eq. (22)-(24) are only available as images; the defaults satisfy the
     Routh-Hurwitz conditions (17)-(18) and, as these are about continuous time, also keep the
-    spectral radius of the discrete update below 1: :math:`k_i` and :math:`k_d` from 0.3 on do not.
-    The sum in eq. (21) is clamped to `windup` boxes, as it adds up random terms.
+    spectral radius of the discrete update below 1: :math:`k_i` and :math:`k_d` from 0.3 upward do
+    not. The sum in eq. (21) is clamped to `windup` boxes, as it adds up random terms.
 
-    Line 26 of Algorithm 1 writes the exemplar over the particle's best point, whose cost is then
-    that of another point: the ``literal`` form. The ``corrected`` form keeps both, as in [2]_, the
-    source of the scheme. Where lines 39-47 of the algorithm and its text differ on the mutation,
-    both forms follow the text.
+    Line 26 of Algorithm 1 overwrites the particle's best point by the exemplar, so that its cost
+    belongs to another point: the ``literal`` form. The ``corrected`` form keeps both, as in [2]_,
+    the source of the scheme. Where lines 39-47 of the algorithm and its text differ on the
+    mutation, both forms follow the text.
 
     References
     ----------
@@ -80,7 +81,7 @@ class PidSwarm(VelocitySwarm):
     sigma_end: float = 0.1
     """Standard deviation of the mutation at the start and at the end, share of the box."""
     form: EquationForm = "corrected"
-    """How Algorithm 1 is read."""
+    """Interpretation of Algorithm 1."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,7 +126,7 @@ class PidSwarm(VelocitySwarm):
         return self._fly()
 
     def _mutate(self) -> Float1D:
-        """Return the best point of all with one other coordinate."""
+        """Return the best point of all with one changed coordinate."""
         swarm, rng = self._swarm, self.rng
         other, j = int(rng.integers(self.population)), int(rng.integers(self.box.dim))
         mutant: Float1D = swarm.leader_x.copy()

@@ -52,7 +52,7 @@ class DifferentialEvolution(Population):
     CR: float = 0.9
     """Probability that a coordinate is taken from the mutant."""
     base: BaseVector = "rand"
-    """The point that the difference is added to."""
+    """Point to which the difference is added."""
     bounds: PositionWallRule = "reflect"
 
     def __post_init__(self) -> None:
@@ -83,8 +83,8 @@ class DifferentialEvolution(Population):
 def others(count: int, rng: np.random.Generator) -> tuple[Int1D, Int1D, Int1D]:
     """Return, for each of `count` members, three others: random, and different from each other.
 
-    The member is number 0 of the circle that starts at it; the others are drawn from 1 on, each
-    stepping over the ones drawn before.
+    Members form a circle that starts at the member, number 0; the others are drawn from 1 on,
+    skipping those drawn before.
     """
     first = rng.integers(1, count, size=count)
     two = rng.integers(1, count - 1, size=count)
@@ -171,7 +171,7 @@ class GeneticAlgorithm(Population):
         return repair_points(children, self.box, self.bounds)
 
     def _parents(self) -> Int1D:
-        """Return the winners of one tournament a child."""
+        """Return the winners of one tournament per child."""
         m = self.population
         entered = self.rng.integers(m, size=(m, self.tournament))
         winners: Int1D = entered[np.arange(m), np.argmin(self._f[entered], axis=1)]
@@ -188,10 +188,10 @@ class SimulatedAnnealing(Population):
     r"""Simulated annealing: independent chains that are cooled together.
 
     Every chain proposes :math:`x' = x + h\, (u - l) \circ \nu`, :math:`\nu` standard normal, and
-    goes there with Metropolis' probability :math:`\min\{1, e^{-(f' - f)/T}\}`. The temperature
+    moves there with Metropolis' probability :math:`\min\{1, e^{-(f' - f)/T}\}`. The temperature
     falls geometrically from the spread of the first costs, times `heat`, to `cold` times that. The
-    step h, common to all chains, grows while more than a share `acceptance` of them go and shrinks
-    while fewer do, as in [2]_, so that it follows the temperature whatever the units.
+    step h, common to all chains, grows while more than a share `acceptance` of them move and
+    shrinks while fewer do, as in [2]_, so that it follows the temperature in any units.
 
     References
     ----------
@@ -245,7 +245,7 @@ class SimulatedAnnealing(Population):
 
 
 COST_TOLERANCE = 1e-13
-"""Relative spread of the costs of a generation that is taken for rounding."""
+"""Relative spread of the costs of a generation that counts as rounding."""
 
 
 @document_attributes
@@ -253,9 +253,9 @@ COST_TOLERANCE = 1e-13
 class CmaEs(Optimizer):
     """CMA-ES: a normal distribution that learns the shape of the cost; the package ``cmaes``.
 
-    The reference value of the other methods: it does not depend on the axes, and up to rounding not
+    It is the reference for the other methods: it does not depend on the axes nor, up to rounding,
     on the condition of the cost. It searches in widths of the box, from a random point on. When a
-    search has come to an end, the next one starts, with `growth` times as many members (IPOP [2]_).
+    search ends, the next one starts with `growth` times as many members (IPOP [2]_).
 
     Only the order of the costs is used, except for a stopping rule of the package at an absolute
     difference of 1e-12. A search ends by the other rules of the package or when the costs of a
@@ -279,7 +279,7 @@ class CmaEs(Optimizer):
     bounds: PositionWallRule = "reflect"
     """Treatment of points at the walls of the box."""
     region: float = 1.0
-    """Share of the box, about its center, that searches start in."""
+    """Share of the box, about its center, in which searches start."""
 
     def __post_init__(self) -> None:
         if self.population is not None:

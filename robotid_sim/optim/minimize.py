@@ -1,6 +1,6 @@
-"""The one driver of all optimizers.
+"""The common driver of all optimizers.
 
-The configurations that the five papers publish, and their known errors.
+Published configurations of the five papers, and their known errors.
 """
 
 import tomllib
@@ -28,7 +28,7 @@ class OptimResult:
     """Result of a search, with scipy's names."""
 
     x: Float1D
-    """The best point that was evaluated, shape (d,); the first one if no cost was finite."""
+    """Best evaluated point, shape (d,); the first one if no cost was finite."""
     fun: float
     """Its cost; infinite if no cost was finite."""
     nfev: int
@@ -38,7 +38,7 @@ class OptimResult:
     success: bool
     """Whether the search ended by itself, with a finite cost."""
     message: str
-    """How it ended."""
+    """Reason for the end."""
     history: Float2D
     """Points evaluated and best cost after every batch, shape (nit, 2)."""
 
@@ -59,7 +59,7 @@ def minimize(
 ) -> OptimResult:
     """Return the best point of a box that a method finds within a number of evaluations.
 
-    The budget is kept exactly: of a batch that would exceed it the first points are evaluated, and
+    The budget is kept exactly: if a batch would exceed it, only its first points are evaluated, and
     the optimizer is not told. Costs that are not finite count as infinite. At Ctrl-C the best point
     so far is returned. The same seed gives the same bits.
 
@@ -88,7 +88,7 @@ def minimize(
     Returns
     -------
     result : OptimResult
-        The best point, its cost, and how the search went.
+        The best point, its cost, and the course of the search.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def minimize(
         If an option, a bound or the budget is refused.
     ShapeError
         If bounds or costs have the wrong shape or are not numbers. Errors of `fun` pass through,
-        with a note that says when.
+        with a note that states the evaluation.
     """
     optimizer = _build_optimizer(method, options)
     stream = np.random.default_rng(rng) if isinstance(rng, int) else rng
@@ -146,7 +146,7 @@ class _Search:
     history: list[tuple[int, float]] = field(default_factory=list)
 
     def evaluate(self, X: Float2D) -> Float1D:
-        """Return the costs of a batch, and enter it."""
+        """Return the costs of a batch, and record it."""
         try:
             values = self.fun(X.copy())
         except Exception as error:  # errors of the caller's function are re-raised with a note
@@ -182,14 +182,14 @@ class _Search:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedSetting:
-    """A published configuration of an optimizer: the options that are printed, and no others."""
+    """A published configuration of an optimizer: the options that are printed, without others."""
 
     method: str
     """Name of the optimizer."""
     paper: str
     """Authors, journal, DOI."""
     place: str
-    """Where the values stand."""
+    """Place of the values in the paper."""
     max_evals: int
     """The published budget, population by iterations."""
     options: Mapping[str, Any]
@@ -230,4 +230,4 @@ def _read() -> Mapping[str, PublishedSetting]:
 
 
 PUBLISHED_SETTINGS = _read()
-"""The published configurations by name: first author, year, what the paper calls the method."""
+"""Published configurations by name: first author, year, the paper's name of the method."""

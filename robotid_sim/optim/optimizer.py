@@ -22,10 +22,10 @@ reason."""
 
 
 class Optimizer(ABC):
-    """A method that searches a box for the point of least cost, by asking for costs of points.
+    """Method that searches a box for the point of minimum cost by asking for costs of points.
 
-    Hyper-parameters are the fields of the concrete class. The state of a search lives from `start`
-    to the next `start`, so that one object can search again and again::
+    Hyper-parameters are the fields of the concrete class. The state of a search persists from
+    `start` to the next `start`, so that one object can search again and again::
 
         optimizer.start(lower, upper, rng, max_evals)
         while ...:
@@ -34,8 +34,8 @@ class Optimizer(ABC):
 
     The number m of points may differ from batch to batch. All points lie in the box, unless the
     hyper-parameter ``bounds`` is ``"none"``. A cost that is not finite counts as infinite.
-    Schedules follow the share of the budget that has been told. `minimize` is this loop with its
-    books.
+    Schedules follow the share of the budget that has been told. `minimize` is this loop with
+    records.
     """
 
     sphere_cost: ClassVar[float] = 1e-4
@@ -67,19 +67,19 @@ class Optimizer(ABC):
         lower, upper : array_like, shape (d,)
             Bounds of the box, copied.
         rng : numpy.random.Generator
-            For what is drawn.
+            Source of randomness.
         max_evals : int
-            What the search may cost.
+            Budget of the search.
         first : array_like, shape (k, d), optional
-            Points of the box that the first population shall have; CMA-ES, which has a mean and no
-            population, does without them.
+            Points of the box that belong to the first population; CMA-ES, which has a mean and no
+            population, ignores them.
 
         Raises
         ------
         ShapeError, OptionError
             If the bounds or the first points are refused, see `Box`, or the budget is not positive.
         """
-        # The box makes arrays of them.
+        # The box converts them to arrays.
         self.box = Box(*(cast(Any, part) for part in (lower, upper, first)))
         checks.whole("the budget of evaluations", max_evals, 1)
         if not isinstance(rng, np.random.Generator):
@@ -110,9 +110,9 @@ class Optimizer(ABC):
         Raises
         ------
         CallOrderError
-            If no points were asked since the last `tell`, or other ones.
+            If no points, or other points, were asked since the last `tell`.
         ShapeError
-            If there is not one cost a point.
+            If there is not one cost per point.
         """
         if self._points is None or not self._asked:
             raise CallOrderError("tell before ask; tell the costs of the points that ask returned")

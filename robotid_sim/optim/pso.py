@@ -160,8 +160,8 @@ class RandomWeightSwarm(VelocitySwarm):
     Equation (15) prints :math:`\mu_\text{min} + (\mu_\text{max} - \mu_\text{min}) + \rho`: the
     ``literal`` form. Its inertia lies above 1 most of the time, whatever :math:`\mu_\text{min}`.
 
-    The paper gives c1 = 1.5, c2 = 3 and no :math:`\mu` or :math:`\sigma`. No inertia makes
-    c1 + c2 = 4.5 stable of order 2, so c2 defaults to 1.5, which does; see
+    The paper gives c1 = 1.5, c2 = 3 and no :math:`\mu` or :math:`\sigma`. With c1 + c2 = 4.5 no
+    inertia is stable of order 2, so c2 defaults to 1.5, which can be; see
     `robotid_sim.optim.minimize` for the published values.
 
     References
@@ -181,7 +181,7 @@ class RandomWeightSwarm(VelocitySwarm):
     c2: float = 1.5
     """Largest pulls to the particle's own best point and to the best point of all."""
     form: EquationForm = "corrected"
-    """How equation (15) is read."""
+    """Interpretation of equation (15)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -195,7 +195,7 @@ class RandomWeightSwarm(VelocitySwarm):
         return self._lowest() + self._spread() / 2.0, self.c1, self.c2
 
     def linear_map(self, progress: float) -> RandomMap:
-        """Return the update of one coordinate, of random inertia."""
+        """Return the update of one coordinate, with random inertia."""
         variance = self._spread() ** 2 / 12.0 + self.sigma**2
         return swarm_map(*self.coefficients(progress), w_variance=variance)
 
@@ -228,18 +228,18 @@ class MutatingSwarm(VelocitySwarm):
     .. math:: q \leftarrow \begin{cases} q + 1 & \text{if } |e_{t-1} - e_t| < E \\
         0 & \text{else} \end{cases} \tag{6}
 
-    and at :math:`q \ge Q` the whole swarm is drawn anew, eq. (7)-(8), memories and all: the best
-    point of the swarm would only pull the new particles to where the old ones got stuck. The point
-    itself is not lost, as `minimize` keeps it. When that happens is kept in ``mutated_at``, in
-    evaluations. As e needs two costs and its change three, the first time is after Q + 2 iterations
-    at the earliest.
+    and at :math:`q \ge Q` the whole swarm is drawn anew, eq. (7)-(8), including its memories: the
+    best point of the swarm would only pull the new particles to where the old ones got stuck. The
+    point itself is not lost, as `minimize` keeps it. The times of restarts are kept in
+    ``mutated_at``, in evaluations. As e needs two costs and its change three, the first time is
+    after Q + 2 iterations at the earliest.
 
     Two equations are misprinted. Equation (6) has no absolute value, so that a fall that gets
-    faster counts as stagnation. Equation (7) stops at :math:`F \le E`, mutates at
-    :math:`F > 10^{-3}`, and says nothing in between; its levels mean something only for costs whose
-    minimum is zero. The ``corrected`` form takes the absolute value and always mutates at
-    :math:`q \ge Q`; the ``literal`` form is as printed, and continues where it should stop, which
-    is the budget's affair here.
+    faster counts as stagnation. Equation (7) stops at :math:`F \le E`, mutates at :math:`F >
+    10^{-3}`, and says nothing in between; its levels are meaningful only for costs whose minimum is
+    zero. The ``corrected`` form takes the absolute value and always mutates at :math:`q \ge Q`; the
+    ``literal`` form is as printed, and continues where it should stop, because here the budget ends
+    the run.
 
     The printed schedules, w from 2.1 to 0.6 and c2 from 1.8 to 3.9 beside c1 = 2.24, leave the
     swarm outside the order-2 stability region from the first iteration to the last. The default c1
@@ -269,7 +269,7 @@ class MutatingSwarm(VelocitySwarm):
     patience: int = 10
     """Abandonment limit Q, in iterations."""
     form: EquationForm = "corrected"
-    """How equations (6) and (7) are read."""
+    """Interpretation of equations (6) and (7)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -285,7 +285,7 @@ class MutatingSwarm(VelocitySwarm):
 
     def _first(self) -> Float2D:
         if self.evals == 0:
-            self.mutated_at: list[int] = []  # evaluations told at every mutation
+            self.mutated_at: list[int] = []  # number of evaluations at every mutation
         self._last_f, self._last_fall, self._waited = np.inf, np.inf, 0
         return super()._first()
 
@@ -296,7 +296,7 @@ class MutatingSwarm(VelocitySwarm):
         return super()._next(f)
 
     def _is_stagnant(self, f: float) -> bool:
-        """Return whether the swarm must be redrawn, from its best cost."""
+        """Return whether the swarm must be redrawn, by its best cost."""
         if not np.isfinite(f):
             return False
         fall = self._last_f - f  # [1] eq. (5); infinite at first

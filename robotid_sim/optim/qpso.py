@@ -30,8 +30,8 @@ class DeltaWellSwarm(Population):
     with the best point p of the particle, the best point g of all, the mean :math:`\bar p` of the
     particles' best points, :math:`\varphi` and u uniform in [0, 1], and either sign equally likely,
     all for every coordinate. There are no velocities. The contraction coefficient :math:`\alpha`
-    falls linearly; below :math:`e^\gamma \approx 1.781` the distance to :math:`p'` shrinks in the
-    mean of its logarithm, and the particle converges [1]_.
+    falls linearly; below :math:`e^\gamma \approx 1.781` the distance to :math:`p'` shrinks on
+    average of its logarithm, and the particle converges [1]_.
 
     References
     ----------
@@ -90,13 +90,14 @@ class QubitSwarm(VelocitySwarm):
         \theta &\leftarrow \theta + v
 
     with the linearly decreasing inertia of eq. (18). A qubit is measured as 1 with probability
-    :math:`\cos^2\theta`, eq. (28). How a measurement becomes a real number is not said:
+    :math:`\cos^2\theta`, eq. (28). The paper does not say how a measurement becomes a real number:
 
     - ``expect`` takes the expectation between the bounds,
-      :math:`x = l + (u - l) \cos^2\theta`, with one qubit a coordinate. No chance is left in it.
-    - ``bits`` draws the qubits, `bits` of them a coordinate, and reads them as a binary fraction of
-      the box. With one bit a coordinate only corners of the box are seen, as the paper literally
-      has it. The memories hold the angles of the best measurements.
+      :math:`x = l + (u - l) \cos^2\theta`, with one qubit per coordinate. It is deterministic.
+    - ``bits`` draws the qubits, `bits` of them per coordinate, and reads them as a binary fraction
+    of
+      the box. With one bit per coordinate only corners of the box are reached, as in the paper read
+      literally. The memories hold the angles of the best measurements.
 
     Equation (28) takes :math:`\alpha^2 = \cos^2\theta` for the probability of 0, after the state
     above has defined :math:`\alpha = \sin\theta`: the ``literal`` form. It exchanges 0 and 1, which
@@ -125,11 +126,11 @@ class QubitSwarm(VelocitySwarm):
     c2: float = 2.0
     """Largest pulls to the particle's own best angles and to the best angles of all."""
     reading: QubitReading = "expect"
-    """How measurements become real numbers."""
+    """Conversion of measurements to real numbers."""
     bits: int = 12
-    """Qubits a coordinate in the reading ``bits``."""
+    """Qubits per coordinate in the reading ``bits``."""
     form: EquationForm = "corrected"
-    """How equation (28) is read."""
+    """Interpretation of equation (28)."""
     patience: int = 20
     """Iterations without a better point before the swarm is pushed."""
     push: float = 0.02
@@ -174,7 +175,7 @@ class QubitSwarm(VelocitySwarm):
         return np.asarray(amplitude**2)  # [1] eq. (28)
 
     def _measure_qubits(self) -> Float2D:
-        """Return the points that the angles stand for, shape (m, d)."""
+        """Return the points that the angles represent, shape (m, d)."""
         share = self._probability(self._swarm.x)
         if self.reading == "bits":
             measured = self.rng.random(share.shape) < share

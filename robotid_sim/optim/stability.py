@@ -1,7 +1,7 @@
-r"""Whether the particles of a swarm come to rest.
+r"""Test whether the particles of a swarm come to rest.
 
-While the best points stand still, the update of one coordinate of one particle is a linear map with
-random coefficients, about the point it settles on,
+While the best points are constant, the update of one coordinate of one particle is a linear map
+with random coefficients, about its equilibrium point,
 
 .. math:: z_{t+1} = \Big( A_0 + \sum_k u_k A_k \Big) z_t, \qquad
     E[z] \to A z, \quad A = A_0 + \sum_k \bar u_k A_k, \qquad
@@ -12,8 +12,8 @@ stable of order 1 if its mean comes to rest, and of order 2 if also its spread v
 spectral radii of the two matrices are below 1. For equal c1 = c2 and constant inertia this is
 Poli's condition [1]_, which `order2_limit` gives in closed form.
 
-Order 2 is what counts: a swarm that is stable in the mean only grows wider and wider, until a
-velocity limit or the walls hold it.
+Order 2 is decisive: a swarm that is stable only in the mean keeps growing until a velocity limit or
+the walls stop it.
 
 References
 ----------
@@ -43,7 +43,7 @@ class RandomMap:
     """A linear map with independent random coefficients."""
 
     constant: Float2D
-    """The part that is not random, shape (s, s)."""
+    """Part that is not random, shape (s, s)."""
     coefficients: tuple[Coefficient, ...]
 
     def mean(self) -> Float2D:
@@ -116,9 +116,9 @@ def swarm_map(
 ) -> RandomMap:
     """Return the map of position and velocity of the usual particle.
 
-    The pulls c1 and c2 to both best points are uniform from zero to these; w is the mean of the
-    inertia weight. The position moves by the share `gain` of the velocity, and by the share
-    `sway` of the old one, of random sign.
+    The pulls to both best points are uniform from zero to c1 and c2; w is the mean of the inertia
+    weight. The position moves by the share `gain` of the velocity, and by the share `sway` of the
+    old velocity with random sign.
     """
     return RandomMap(
         constant=np.diag([1.0, 0.0]),
@@ -140,7 +140,7 @@ def pid_map(w: float, c1: float, c2: float, kp: float, ki: float, kd: float) -> 
     constant = np.outer(moved, [0.0, 0.0, -kd, ki]) + np.diag([1.0, 0.0, 0.0, 1.0])
     inertia = np.outer(moved, [0.0, 1.0, 0.0, 0.0])
     pull = np.outer([-(kp + ki + kd), -(kp + ki + kd), -1.0, -1.0], [1.0, 0.0, 0.0, 0.0])
-    states = slice(4 if ki > 0.0 else 3)  # a sum that does not act cannot diverge
+    states = slice(4 if ki > 0.0 else 3)  # omit the sum if it has no effect
     return RandomMap(
         constant=constant[states, states],
         coefficients=(

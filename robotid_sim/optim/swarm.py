@@ -64,7 +64,7 @@ class Swarm:
     ) -> Float2D:
         """Return c1 r1 (p - x) + c2 r2 (g - x), r uniform in [0, 1] for every coordinate.
 
-        Without points p they are the particles' own best points.
+        Without given points p, the particles' own best points are used.
         """
         pull, common = rng.random((2, *self.x.shape))
         pull *= (self.best_x if p is None else p) - self.x
@@ -75,7 +75,7 @@ class Swarm:
         return np.asarray(pull)
 
     def accelerate(self, v: Float2D) -> None:
-        """Take new velocities, within the limit."""
+        """Set new velocities, within the limit."""
         np.maximum(v, -self.limit, out=v)
         np.minimum(v, self.limit, out=v)
         self.v = v
@@ -87,7 +87,7 @@ class Swarm:
         return self.x
 
     def fly(self, v: Float2D) -> Float2D:
-        """Take new velocities, move by them, and return the positions."""
+        """Set new velocities, move by them, and return the positions."""
         self.accelerate(v)
         return self.move(self.v)
 
@@ -116,7 +116,7 @@ class VelocitySwarm(Optimizer):
     bounds: WallRule = "absorb"
     """Treatment of points at the walls of the box."""
     region: float = 1.0
-    """Share of the box, about its center, that the particles start in."""
+    """Share of the box, about its center, in which the particles start."""
 
     def __post_init__(self) -> None:
         checks.whole("population", self.population, 2)
@@ -126,7 +126,7 @@ class VelocitySwarm(Optimizer):
 
     @abstractmethod
     def coefficients(self, progress: float) -> tuple[float, float, float]:
-        """Return w, the mean one if it is random, c1 and c2 after a share of the budget."""
+        """Return w (its mean if random), c1 and c2 after a share of the budget."""
 
     def linear_map(self, progress: float) -> RandomMap:
         """Return the update of one coordinate; see `robotid_sim.optim.stability`."""

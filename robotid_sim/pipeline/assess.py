@@ -62,7 +62,7 @@ class FittedLog:
     log: Log
     fit: Identification
     preprocessor: Preprocessor
-    """As tuned to the log."""
+    """Preprocessor, tuned to the log."""
 
     @property
     def method(self) -> str:
@@ -112,7 +112,7 @@ class Assessment:
 
     @property
     def nominal(self) -> Robot:
-        """The nominal model, with the constants that were estimated from the logs."""
+        """Nominal model, with the constants that were estimated from the logs."""
         return self.fit.nominal
 
     @property
@@ -282,7 +282,7 @@ def assess(fit: Identification, logs: Logs | Log | Sequence[Log]) -> Assessment:
     Parameters
     ----------
     fit : Identification
-        As by `identify`.
+        As returned by `identify`.
     logs : Logs, Log or sequence of Log
         Logs of the identification, including held-out data.
 

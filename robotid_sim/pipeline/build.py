@@ -69,17 +69,17 @@ class Setup:
     """The validation motion."""
     fit: FitPlan
     comparison: Comparison | None
-    """The closed loop; None for a study without."""
+    """The closed loop; None for a study without one."""
     models: Mapping[str, Robot | None] = field(default_factory=dict)
-    """Further models of the closed loop; None stands for the estimate of that name."""
+    """Further models of the closed loop; None stands for the estimate with that name."""
     compares_filters: bool = False
     """Whether torque filters are compared on the log."""
     limits: VerdictLimits = field(default_factory=VerdictLimits)
     streams: Streams = field(default_factory=lambda: Streams(0))
     preset: str | None = None
-    """Name of the sensor preset, if it is one."""
+    """Name of the sensor preset; empty for other sensors."""
     settings: str = "{}"
-    """The configuration where it differs from the defaults, as JSON; for the page."""
+    """Settings that differ from the defaults, as JSON; for the page."""
 
     @property
     def assumptions(self) -> list[str]:
@@ -110,7 +110,7 @@ def rehearse(setup: Setup) -> None:
 Part = TypeVar("Part")
 
 PUBLISHED_PREFIX = "published:"
-"""Prefix of the models that a paper prints, as in ``published:table-3-qpso``."""
+"""Prefix of models that are published in a paper, as in ``published:table-3-qpso``."""
 
 
 @one_blas_thread()
@@ -173,7 +173,9 @@ def build_setup(
         if in_full or config.control != ControlConfig():
             loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
     with add_clearance(nominal, excitation) as (whole, _):
-        sample_feasible(whole.problem(nominal, basis), streams("rehearsal"), 1)  # or raises
+        sample_feasible(
+            whole.problem(nominal, basis), streams("rehearsal"), 1
+        )  # raises if there is none
         unseen = build_unseen(nominal, basis, whole, config, is_wide=in_full)
     setup = Setup(
         cell=cell,
@@ -202,7 +204,9 @@ def require_buildable(config: StudyConfig) -> None:
     build_sensors(config)
     build_part(FRICTION_LAWS, config.experiment.friction, "friction", "law")
     build_part(PLANT_DRIVES, config.experiment.drive, "drive", "kind")
-    if config.experiment.engine is not None:  # None by default, because not every command needs one
+    if (
+        config.experiment.engine is not None
+    ):  # None by default, because not every command needs a motion
         engine_named(config.experiment.engine)
     build_fit(config)
     build_family(config.design)
@@ -287,7 +291,7 @@ def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tup
     Options of conditions without a scenario are checked, too. Raises `UnknownNameError` if there is
     no such condition, and `OptionError` if an option is refused or a condition is named twice.
     """
-    for other, values in options.items():  # also those that no scenario names
+    for other, values in options.items():  # also conditions without a scenario
         CONDITIONS.build(other, **values)
     parts = name.split(NAME_JOINER)
     if len(set(parts)) < len(parts):
@@ -321,7 +325,7 @@ def build_models(
 def load_kernels(engine: str | None = None) -> None:
     """Load the compiled functions of experiment and filters, or compile them for all processes.
 
-    The first compilation takes half a minute, which another process can share during the design.
+    The first compilation takes half a minute; another process can do it during the design.
 
     The engine is by default the first that is installed; raises `MissingExtraError` if it is not.
     """

@@ -1,4 +1,4 @@
-"""From a configuration to the excitation that a study designs."""
+"""Build the excitation design of a study from its configuration."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +45,7 @@ HARMONIC_FAMILIES = ("fourier", "fourier-quintic", "cartesian-fourier")
 TRAJECTORY_SUFFIX = ".json"
 
 MAX_CLEARANCE = 0.8 * DISTANCE_CUTOFF
-"""Largest clearance [m]: the solver needs larger distances, too."""
+"""Largest clearance [m]: the solver also needs larger distances."""
 
 
 @one_blas_thread()
@@ -209,7 +209,7 @@ def require_whole_steps(period: float, rate: float) -> None:
 
 
 def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, rows: Rows) -> None:
-    """Raise if the excitation is too short for a fit, or rows have another number of joints."""
+    """Raise if the excitation is too short for a fit, or rows have the wrong number of joints."""
     rows.require_joints(nominal.dof)
     dt, family = 1.0 / config.experiment.rate, build_family(config.design)
     most = max(basis.rank, base_parameters(nominal, JOINT_SYMBOLS).rank)
@@ -223,7 +223,7 @@ def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, r
 
 
 def _information(path: Path, nominal: Robot, basis: BaseParameters, plan: DesignPlan) -> Prior:
-    """Compute the information of a trajectory with its expected log, or of the rows of a log."""
+    """Compute the information of the expected log of a trajectory, or of the rows of a log."""
     if path.suffix == TRAJECTORY_SUFFIX:
         trajectory = load_trajectory(path, nominal)
         require_runnable(trajectory, nominal, plan.rate, str(path))

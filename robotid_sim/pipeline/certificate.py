@@ -34,7 +34,8 @@ from robotid_sim.validation.agreement import Difference
 from robotid_sim.validation.fit_tests import difference_range, share_limit
 
 SetupOfSeed = Callable[[int], Setup]
-"""Builds the study of a seed; a function of a module, or a `functools.partial` of one."""
+"""Function that builds the study of a seed: a function of a module or a `functools.partial` of one.
+"""
 
 
 @public_value

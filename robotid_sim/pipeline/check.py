@@ -43,7 +43,7 @@ class RobotCheck:
     repair: RepairReport | None
     """Changes by the repair."""
     unlikely_masses: Sequence[str] | None
-    """Texts on masses that deviate from the nominal model; None without a nominal file."""
+    """Descriptions of masses that deviate from the nominal model; None without a nominal file."""
     implausible: Sequence[Fault]
     """Implausible values for the size of the robot, such as inertia in another unit."""
     prospect: Mapping[str, Any]
@@ -56,7 +56,7 @@ class RobotCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether every body is physically consistent or repaired, and a study is not refused."""
+        """Whether all bodies are physically consistent or repaired, so that a study can run."""
         possible = self.is_consistent or self.repaired is not None
         return possible and self.prospect["refused"] is None
 
@@ -121,7 +121,7 @@ def check(
         torque = joint_torque(read, *states)
         report = repair_report(read, fixed, joint_torque(fixed, *states) - torque, rms(torque))
     has_nominal, faults = config.nominal.file is not None, implausible(read)
-    # A wrong unit would cause all further findings.
+    # A wrong unit would cause all other findings.
     refusal = {"refused": "; ".join(f"{fault.finding}: {fault.remedy}" for fault in faults)}
     return RobotCheck(
         robot=read,

@@ -25,13 +25,13 @@ from robotid_sim.validation.agreement import (
 from robotid_sim.validation.comparison import IDENTIFIED, Row, rms_of_unit, summarize
 
 MAX_P_VALUE = 1.0 - 1e-6
-"""Largest p-value of independent logs."""
+"""Largest p-value of logs that count as independent."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonSource:
-    """An estimate with the further content of its file."""
+    """An estimate with the other content of its file."""
 
     compared: ComparedEstimate
     context: Mapping[str, Any]
@@ -99,7 +99,7 @@ def compare(estimates: Sequence[SavedEstimate | Identification | str | Path]) ->
     Returns
     -------
     comparison : EstimateComparison
-        At most 1 of 100 sets of estimates of one robot is reported as different.
+        Agreement; at most 1 of 100 sets of estimates of one robot is reported as different.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _source(estimate: SavedEstimate | Identification | str | Path, number: int) 
     except (TypeError, ValueError) as error:
         raise FileFormatError(f"{path}: 'cov_dof' and 'cov_blocks' must be numbers") from error
     if context.get("drive_gain_std"):
-        # The covariance contains gain errors to first order only; in some directions their squares
+        # The covariance contains gain errors only to first order; in some directions their squares
         # exceed the noise and would fail a joint test.
         count = None
     compared = ComparedEstimate(path, chosen, tuple(groupings), dof=degrees, blocks=count)

@@ -52,7 +52,7 @@ class StudyConfig(ConfigSection):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of all randomness."""
     plugins: tuple[str, ...] = ()
-    """Modules or Python files that register parts of the user; run only if trusted."""
+    """Modules or Python files that register user-defined parts; run only if trusted."""
     robot: RobotConfig = RobotConfig()
     nominal: NominalConfig = NominalConfig()
     design: DesignConfig = DesignConfig()
@@ -100,7 +100,7 @@ class StudyConfig(ConfigSection):
         Parameters
         ----------
         estimators : sequence of str, optional
-            Names; the last one is chosen.
+            Names of estimators; the last one is chosen.
         drive_gain_std : float, optional
             Relative standard deviation of the drive gains.
         terms : sequence of str, optional
@@ -167,10 +167,7 @@ class StudyConfig(ConfigSection):
         return self.model_copy(update={"design": design, "validation": validation})
 
     def full(self) -> "StudyConfig":
-        """Return the study with alternative estimators, torque filters, controllers and tasks.
-
-        Those of the study are kept.
-        """
+        """Return the study with additional estimators, torque filters, controllers and tasks."""
         estimators = tuple(dict.fromkeys(("ols", *self.estimation.estimators)))
         control = self.control
         loops = {
@@ -200,7 +197,7 @@ def load_config(
     path : str or Path, optional
         The file; None for the defaults.
     overrides : mapping, optional
-        Nested like the file; the command line's options.
+        Overrides, nested like the file; for example options of the command line.
     trust_plugins : bool
         Run the plugins of the file, which are code. Otherwise they must have been loaded by
         `load_plugins`.

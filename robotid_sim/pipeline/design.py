@@ -58,7 +58,7 @@ class DesignSummary:
     others: Mapping[str, DesignResult]
     """Designs by other criteria for comparison."""
     explanation: Explanation | None
-    """Why parameters are well or weakly identifiable, if requested."""
+    """Reasons why parameters are well or weakly identifiable, if requested."""
 
     @property
     def criterion(self) -> str:
@@ -130,9 +130,9 @@ class DesignSummary:
     def write(self, path: str | Path, csv: str | Path | None = None) -> list[Path]:
         """Write the trajectories; return their files.
 
-        The path (JSON) is that of the first one; a number is appended for further ones. The table
-        (CSV) is of the first one, for a machine. Raises `FileFormatError` if a file cannot be
-        written.
+        The first trajectory is written to the path (JSON), further ones with a number appended. The
+        table (CSV) contains the first trajectory, for a machine. Raises `FileFormatError` if a file
+        cannot be written.
         """
         files = [Path(path), *number_paths(Path(path), len(self.trajectories))]
         for trajectory, file in zip(self.trajectories, files, strict=True):
@@ -205,7 +205,7 @@ def design(
     workers: int = 1,
     progress: Progress = silent,
 ) -> DesignSummary:
-    """Design excitations of a robot with its nominal model alone.
+    """Design excitations of a robot with only its nominal model.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def design(
     designs = design_excitation(
         nominal, basis, plan, streams("design"), workers=workers, progress=progress
     )
-    if designs.is_interrupted:  # the interrupted design is written at once
+    if designs.is_interrupted:  # the interrupted design is written immediately
         compare = explain = False
     criteria = {name: build_criterion(config.design, name) for name in COMPARED_CRITERIA if compare}
     rngs = {name: streams("design") for name in criteria}

@@ -35,7 +35,7 @@ from robotid_sim.validation.prediction import predict
 @public_value
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EngineValidation:
-    """Validation of a model that is identified in one engine, in another or the same one."""
+    """Validation, in another or the same engine, of a model that was identified in one engine."""
 
     seed: int
     identified_in: str
@@ -47,7 +47,7 @@ class EngineValidation:
 
     @property
     def has_other_engine(self) -> bool:
-        """Whether the engines differ."""
+        """Whether the engines of identification and validation differ."""
         return self.identified_in != self.validated_in
 
     @property
@@ -76,14 +76,14 @@ class EngineComparison:
     robot: str
     seed: int
     validations: tuple[EngineValidation, ...]
-    """Every engine of the identification with every engine of the validation."""
+    """Validations for every pair of identification engine and validation engine."""
     difference: Difference | None
-    """Estimate of the second engine minus that of the first; None if a fit failed."""
+    """Estimate from the second engine minus estimate from the first; None if a fit failed."""
     failed_loops: int
     assumptions: tuple[str, ...]
     limits: VerdictLimits
     settings: str
-    """Configuration of the study where it differs from the defaults, as JSON."""
+    """Settings of the study that differ from the defaults, as JSON."""
     excitation: Mapping[str, Log] | None = None
     """Logs of the excitation by engine; None if they are not kept."""
 
@@ -99,7 +99,7 @@ def engine_title(name: str | None) -> str:
 
 
 EngineRuns = tuple[Mapping[str, Log], Mapping[str, Log]]
-"""Clean logs by engine: of the designed excitation, and of the validation motion."""
+"""Clean logs of the designed excitation and of the validation motion, by engine."""
 
 
 @one_blas_thread()
@@ -108,7 +108,7 @@ def engine_runs(
 ) -> EngineRuns:
     """Design one excitation, and run it and the validation motion in all engines.
 
-    The engine of the cell of the setup is ignored.
+    The engine in the cell of the setup is ignored.
     """
     designs = design_excitation(
         setup.nominal,
@@ -134,7 +134,7 @@ def compare_engines(
 ) -> EngineComparison:
     """Identify from the log of every engine, with independent noise, and validate in all engines.
 
-    The seed of the setup is that of the noise; workers share the closed loops.
+    The setup gives the seed of the noise; workers share the closed loops.
     """
     excitation, unseen_runs = runs
     engines = tuple(excitation)
@@ -200,7 +200,7 @@ def _loop_name(engine: str) -> str:
 def _run_closed_loop(
     setup: Setup, fits: Mapping[str, Identification], workers: int, progress: Progress
 ) -> ClosedLoop | None:
-    """Run the laps in one engine with the models of all; None without laps or models."""
+    """Run the laps in one engine with the models of all engines; None without laps or models."""
     if setup.comparison is None:
         return None
     models: dict[str, Robot | Sequence[Robot]] = {
@@ -229,8 +229,8 @@ def _select_compared_estimate(label: str, fit: Identification) -> ComparedEstima
     """Return the unbiased estimate for the comparison; None if it failed.
 
     A constrained estimate is replaced by weighted least squares of the same rows, because its
-    covariance does not describe its error. Its variances are the unbiased ones of the intervals;
-    those of `Estimate.cov` are too large.
+    covariance does not describe its error. Its variances are the unbiased variances of the
+    intervals; the variances in `Estimate.cov` are too large.
     """
     estimate = fit.chosen
     if not estimate.unbiased:

@@ -38,7 +38,7 @@ class Designs:
     sequence: SequenceResult | None = None
     """Joint information of several trajectories."""
     relaxed: tuple[str, ...] = ()
-    """Texts on pairs of links that cannot keep the clearance, and their distances."""
+    """Descriptions of pairs of links that cannot keep the clearance, with their distances."""
 
     @property
     def trajectories(self) -> tuple[Excitation, ...]:
@@ -63,7 +63,7 @@ def design_excitation(
     workers: int = 1,
     progress: Progress = silent,
 ) -> Designs:
-    """Design excitations with the nominal model alone.
+    """Design excitations with only the nominal model.
 
     The result does not depend on the number of workers. Raises `InfeasibleError` if no candidate
     respects the limits.
@@ -110,9 +110,9 @@ def free_space(nominal: Robot, plan: DesignPlan) -> FreeSpace | None:
 
 @contextmanager
 def add_clearance(nominal: Robot, plan: DesignPlan) -> Iterator[tuple[DesignPlan, tuple[str, ...]]]:
-    """Add distances to the constraints of a plan; give texts on pairs that cannot keep them.
+    """Add distances to the constraints of a plan; describe pairs that cannot keep them.
 
-    The engine is open in the context if it is needed.
+    If needed, the engine is open in the context.
     """
     space = free_space(nominal, plan)
     if space is None:
@@ -169,10 +169,10 @@ CONTACT_REMEDY = (
 def contacts(
     robot: Robot, motions: Mapping[str, Trajectory], floor: float | None = None
 ) -> list[ContactResult]:
-    """Find the pairs of links that touch on motions, with their deepest contact.
+    """Find the pairs of links in contact on motions, with their deepest contact.
 
-    Links are convex hulls; pairs that touch in the home pose are excluded. `floor` is its height in
-    the root frame [m], None without a floor.
+    Links are convex hulls; pairs that touch in the home pose are excluded. `floor` is the height of
+    the floor in the root frame [m], None without a floor.
     """
     contact_list = []
     with Proximity(robot, floor=floor, cutoff=CONTACT_CUTOFF) as proximity:

@@ -17,7 +17,7 @@ from robotid_sim.model.side_car import require_side_car, write_side_car
 
 
 class Format(StrEnum):
-    """Formats that a robot can be written in."""
+    """Format in which a robot can be written."""
 
     URDF = "urdf"
     MJCF = "mjcf"

@@ -35,7 +35,7 @@ class PreprocessConfig(ConfigSection):
     compare: bool = False
     """Compare torque filters on the log of a study."""
     cutoffs: tuple[float, ...] = ()
-    """Cut-off of every joint's rows [Hz], none above `rows.cutoff`.  [default: `rows.cutoff`]"""
+    """Cut-off of every joint's rows [Hz], at most `rows.cutoff`.  [default: `rows.cutoff`]"""
 
 
 class EstimationConfig(ConfigSection):
@@ -44,19 +44,19 @@ class EstimationConfig(ConfigSection):
     estimators: tuple[str, ...] = ("wls", "consistent")
     """Estimators that run, see `robotid list estimators`."""
     chosen: str = "consistent"
-    """The estimate that identified.urdf is made from."""
+    """Estimate from which identified.urdf is made."""
     joint_parameters: tuple[str, ...] = ("Fv", "Fc", "Ia")
     """Estimated parameters of every joint: of Fv, Fc, Fo, Ia."""
     eps: Literal["fixed", "estimate"] = "estimate"
-    """Transition velocity of Coulomb friction: as given, or estimated if the log determines it."""
+    """Transition velocity of Coulomb friction: given, or estimated if the log determines it."""
     gravity: Literal["fixed", "estimate"] = "estimate"
-    """Direction of gravity, for a tilted base: as given, or estimated if the log determines it."""
+    """Direction of gravity, for a tilted base: given, or estimated if the log determines it."""
     drive_gain_std: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Relative standard deviation of the drive gains, which a log cannot determine; the intervals
     include it."""
     joint_terms: tuple[str, ...] = (AUTO,)
     """Kinds of joint terms that the fit may select in addition to `joint_parameters`: ``none``,
-    ``all``, kinds of `robotid list terms`, or ``auto``: all that predict a joint better than
+    ``all``, kinds of `robotid list terms`, or ``auto``: all terms that predict a joint better than
     functions of its state."""
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options by estimator."""
@@ -84,7 +84,7 @@ class FitPlan:
     """Whether joint terms are selected only for unmodeled torque, and only if they predict a joint
     better than functions of its state."""
     accounts_for_loop_noise: bool = False
-    """Whether output error is run and chosen for measurement noise fed back by the controller."""
+    """Whether output error runs and is chosen for measurement noise fed back by the controller."""
 
 
 OUTPUT_ERROR_NAME = "output-error"
@@ -92,9 +92,8 @@ OUTPUT_ERROR_NAME = "output-error"
 MIN_LOOP_NOISE_SHARE = 0.1
 """Smallest share of fed-back noise in the torques for which output error is chosen.
 
-`bench/feedback_noise.py`: with 3 to 6 % least squares is as accurate; with 25 % its error is ten
-times larger, and the noise alone causes apparent unmodeled torque.
-"""
+`bench/feedback_noise.py`: with 3 to 6 % least squares is equally accurate; with 25 % its error is
+ten times larger, and the noise alone causes apparent unmodeled torque."""
 
 
 def add_output_error(plan: FitPlan, logs: Sequence[Log]) -> tuple[FitPlan, LoopNoise | None]:
@@ -120,7 +119,7 @@ def choose_estimate(
     noise: LoopNoise | None,
     problem: LinearProblem,
 ) -> str:
-    """Choose the name of the estimate: that of the plan, or output error.
+    """Choose the estimate by name: the estimate of the plan, or output error.
 
     If it cannot simulate, as with joint terms, output error is least squares.
     """
@@ -145,7 +144,7 @@ def loop_noise_sentence(noise: LoopNoise, chosen: str) -> str:
 Estimators = Sequence[str] | Mapping[str, Estimator]
 """Names of estimators, or estimators by the names of their estimates."""
 ConstantSource = Literal["fixed", "estimate"]
-"""Whether a constant of the model is as given, or estimated if the log determines it."""
+"""Source of a constant: given, or estimated if the log determines it."""
 
 DEFAULT_CONFIG = EstimationConfig()
 

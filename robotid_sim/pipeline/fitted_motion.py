@@ -47,16 +47,19 @@ class RevisedModel:
     """The model of a fit with constants estimated from logs, and preprocessors tuned by it."""
 
     preprocessors: tuple[Preprocessor, ...]
-    """Preprocessors as tuned to every log."""
+    """Preprocessors, each tuned to its log."""
     nominal: Robot
     basis: BaseParameters
     eps: FrictionFit | None = None
-    """Estimated transition velocities; None if they are the nominal ones."""
+    """Estimated transition velocities; None if the nominal ones are used."""
     gravity: GravityFit | None = None
-    """Estimated gravity, likewise."""
+    """Estimated direction of gravity; None if the nominal one is used."""
 
     def errors(self, rows: LinearProblem, motion: Motion) -> Float2D | None:
-        """Return the torque of one standard deviation of the constants, (N n, k); None for none."""
+        """Return the torque of one standard deviation of each constant, (N n, k).
+
+        None without any.
+        """
         estimate = WeightedLeastSquares().fit(rows)
         if not estimate.success or (self.eps is None and self.gravity is None):
             return None
@@ -138,7 +141,7 @@ def copy_rows(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
 
 
 def smooth_positions(preprocessor: Preprocessor) -> Preprocessor:
-    """Return a preprocessor that uses positions alone, if it has such a method."""
+    """Return the preprocessor in the form that uses only positions, if it has one."""
     if isinstance(preprocessor, Adaptive):
         return replace(preprocessor, method="rts")
     return preprocessor
@@ -153,7 +156,7 @@ def motions_of(
 
 
 MIN_NOISE_RATIO = 1e-12
-"""Least noise of positions over the largest one [rad or m]."""
+"""Minimum noise of positions over the largest position."""
 
 
 def recordings_of(
@@ -164,8 +167,8 @@ def recordings_of(
 ) -> tuple[RecordedLog, ...]:
     """Return the recordings of all logs, with the faults and delays from the preprocessors.
 
-    Preprocessors are tuned, and the motions are theirs. Torques of payload and joint terms of the
-    robot are subtracted. There are no recordings if a joint torque is missing.
+    Preprocessors must be tuned, and the motions computed by them. Torques of payload and joint
+    terms of the robot are subtracted. There are no recordings if a joint torque is missing.
     """
     if not all(log.torque_measured.all() for log in logs):
         return ()
@@ -203,7 +206,7 @@ def make_recording(
 
 
 def _pair_torques(log: Log, tau: Float2D) -> tuple[Float2D, float]:
-    """Return torques, shape (N, n), at the starts of their steps, and the remaining lead [s].
+    """Return torques, shape (N, n), at the starts of their steps, and the remaining lead time [s].
 
     Torques at uneven times are interpolated to the middle of the steps.
     """
@@ -222,10 +225,10 @@ class FittedMotion(NamedTuple):
     model: RevisedModel
     """Model with the estimated constants."""
     preprocessors: tuple[Preprocessor, ...]
-    """As tuned to every log."""
+    """Preprocessors, each tuned to its log."""
     motion: Motion
     smooth: Motion
-    """Motion from positions alone, as in predictions; of a long log its beginning."""
+    """Motion from positions only, as in predictions; of a long log only the beginning."""
     weights: Float2D
     """Weights of the rows of every log and joint, shape (logs, n)."""
     structure: Structure
@@ -306,7 +309,7 @@ def _as_decided(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor
 def weigh_logs(
     motions: Sequence[Motion], nominal: Robot, basis: BaseParameters
 ) -> tuple[Motion, Float2D]:
-    """Join motions, and compute the weights by log and joint that equalize their noise."""
+    """Join motions and compute the weights of logs and joints that equalize their noise."""
     motion = join_motions(motions)
     row_filter = motion.row_filter
     if not isinstance(row_filter, JoinedRowFilter):

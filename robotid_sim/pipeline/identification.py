@@ -91,7 +91,7 @@ def parameter_rows(fit: "Identification") -> Table:
 
 
 def _accuracy(fit: "Identification") -> Float1D:
-    """Return standard deviation and interval of base parameters, shape (b, 3); NaN if unknown."""
+    """Compute standard deviation and interval of base parameters, shape (b, 3); NaN if unknown."""
     intervals = fit.intervals()
     if intervals is None:
         unknown = np.full(fit.chosen.beta.size, np.nan)
@@ -139,17 +139,17 @@ class Identification:
     """Result of the identification from one or several logs."""
 
     preprocessors: tuple[Preprocessor, ...]
-    """The preprocessors as tuned to each log."""
+    """Preprocessors, each tuned to its log."""
     motion: Motion
     """Preprocessed motion of the log, of several logs one after the other."""
     weights: Float2D
     """Weights of the rows of every log and joint, by their noise, shape (logs, n)."""
     nominal: Robot
-    """The model of the regressor, with the estimated transition velocities."""
+    """Model of the regressor, with the estimated transition velocities."""
     eps: FrictionFit | None
-    """The estimate of the transition velocities; None if they are the nominal ones."""
+    """Estimated transition velocities; None if the nominal ones are used."""
     gravity: GravityFit | None
-    """The estimated direction of gravity, None if it is the nominal one."""
+    """Estimated direction of gravity; None if the nominal one is used."""
     structure: Structure
     """Joint terms in addition to the standard parameters."""
     problem_without_terms: LinearProblem
@@ -160,22 +160,22 @@ class Identification:
     """The fitted rows, weighted for the discrepancy."""
     estimates: tuple[Estimate, ...]
     estimators: Mapping[str, Estimator]
-    """Their estimators: those of the plan, and those added for the log."""
+    """Estimators of the plan, and estimators added for the log."""
     chosen: Estimate
     drive_gain_std: float
     """Relative standard deviation of the drive gains, included in the intervals."""
     consistent_robot: ConsistentRobot | None
     """The consistent robot of the chosen estimate; None if that failed."""
     loop_noise: LoopNoise | None = None
-    """Measurement noise fed back by the controller; None if small or ignored by the plan."""
+    """Measurement noise fed back by the controller; None if it is small or the plan ignores it."""
     warning: str = ""
-    """Why the chosen estimate is untrusted; empty if it is not."""
+    """Reason why the chosen estimate is untrusted; empty if it is trusted."""
     names: tuple[str, ...] = ("log.h5",)
     """Names of the logs."""
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Conclusions from reading the logs, by the names of the logs."""
     samples: int | None = None
-    """Samples of a log that was read in parts, else None."""
+    """Number of samples of a log that was read in parts; otherwise None."""
     held_out: HeldOutPrediction | None = None
     """Prediction of held-out data."""
     model_error: ModelError | None = None
@@ -183,7 +183,7 @@ class Identification:
 
     @property
     def preprocessor(self) -> Preprocessor:
-        """The preprocessor as tuned to the first log."""
+        """Preprocessor, tuned to the first log."""
         return self.preprocessors[0]
 
     @property

@@ -111,8 +111,8 @@ def fit_and_predict(
 ) -> tuple[Identification, LogPrediction | None]:
     """Identify from logs without the held-out data, and predict these.
 
-    Parameters as of `pipeline.stages.fit_logs`; the prediction is of all held-out data, None
-    without them or if the fit failed.
+    Parameters are as in `pipeline.stages.fit_logs`; the prediction covers all held-out data and is
+    None without them or if the fit failed.
     """
     if split is None:
         return fit_logs(logs, nominal, basis, plan, rng, progress=progress), None
@@ -121,7 +121,7 @@ def fit_and_predict(
         fit = fit_logs(logs, nominal, basis, plan, rng, progress=progress)
         if not fit.chosen.success:
             return fit, None
-        # Transition velocities and kinds of terms are few choices, made with all data; joints
+        # Transition velocities and kinds of terms are few choices, based on all data; joints
         # with terms and parameters are determined again for every block.
         refit, parts = replace(plan, estimate_eps=False, estimate_gravity=False), []
         if plan.terms_by_need:
@@ -152,7 +152,7 @@ def _require_lengths(logs: Sequence[Log], hold_out: HoldOut) -> None:
 
 
 def select_training_logs(logs: Sequence[Log], hold_out: HoldOut | None) -> list[Log]:
-    """Return the data of the fit: without the last share, but with all blocks."""
+    """Select the data of the fit: logs without their last share, but with all blocks."""
     share = 0.0 if hold_out is None else hold_out.share
     return [log.cut(slice(0, _end(log, share))) for log in logs]
 
@@ -273,7 +273,7 @@ def identify(
     Parameters
     ----------
     logs : Logs, Log or sequence of Log
-        As by `read_logs`; several logs of one rate are fitted together, weighted by their noise.
+        As returned by `read_logs`; logs of equal rate are fitted together, weighted by their noise.
     nominal : Robot
         The nominal model.
     estimators : sequence of str, or mapping of str to Estimator, optional
@@ -285,14 +285,14 @@ def identify(
         Computes motion and torque of a log.
     terms : str or sequence of str
         Joint terms that the fit may select: ``none``, ``all``, kinds, or by default ``auto``: all
-        that predict a joint better than functions of its state.
+        terms that predict a joint better than functions of its state.
     joint_parameters : sequence of str
         Estimated parameters of every joint, of Fv, Fc, Fo and Ia.
     friction_velocity : str
         Transition velocity of Coulomb friction: ``fixed``, or ``estimate`` if the log determines
         it.
     gravity : str
-        Direction of gravity, which depends on the tilt of the base: likewise.
+        Direction of gravity, which depends on the tilt of the base: ``fixed`` or ``estimate``.
     drive_gain_std : float
         Relative standard deviation of the drive gains, which a log cannot determine.
     hold_out : HoldOut, str, Logs or sequence of Log, optional
@@ -306,7 +306,7 @@ def identify(
     basis : BaseParameters, optional
         The base parameters; by default those of `joint_parameters`.
     plan : FitPlan, optional
-        Built options, in place of those from `estimators` to `drive_gain_std`.
+        Options as an object, in place of the parameters from `estimators` to `drive_gain_std`.
     rng : int or numpy.random.Generator
         Seed or generator for estimators.
     progress : callable

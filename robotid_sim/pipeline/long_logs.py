@@ -1,11 +1,11 @@
 """Identification from a log that does not fit into memory.
 
 The preprocessor and the constants of the model are tuned to the beginning of the log. The log is
-then processed in parts, each with margins that make its rows those of the whole log to rounding.
-The rows of the fit, ten per second, are stored, and the joint states at five times their rate for
-unmodeled torque and figures. Unmodeled torque is estimated from excerpts. If there is any, the fit
-uses the excerpts, too: it then determines the accuracy, not noise, and needs more memory than all
-rows.
+then processed in parts, each with margins such that its rows equal the rows of the whole log up to
+rounding. The rows of the fit, ten per second, are stored, and the joint states at five times their
+rate for unmodeled torque and figures. Unmodeled torque is estimated from excerpts. If there is any,
+the fit also uses the excerpts: unmodeled torque, not noise, then determines the accuracy and needs
+more memory than all rows.
 """
 
 from collections.abc import Iterator
@@ -64,9 +64,9 @@ class _Grid(NamedTuple):
     step: int
     rows: int
     margin: int
-    """Rows before and after those of a part."""
+    """Number of rows before and after the rows of a part."""
     part: int
-    """Rows of a part."""
+    """Number of rows of a part."""
 
     @classmethod
     def from_log(cls, log: LongLog, preprocessor: Adaptive) -> "_Grid":
@@ -105,8 +105,8 @@ def identify_long(
 ) -> Identification:
     """Preprocess a long log and estimate, with only a part of it in memory.
 
-    Parameters as of `pipeline.stages.fit_logs`. The plan satisfies `can_stream`; output error is
-    not run for measurement noise fed back by the controller.
+    Parameters are as in `pipeline.stages.fit_logs`. The plan satisfies `can_stream`; output error
+    is not run for measurement noise fed back by the controller.
     """
     progress("identify", 0.0)
     _, loop_noise = add_output_error(plan, (log.head,))
@@ -127,7 +127,7 @@ def identify_long(
 
 
 def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedMotion:
-    """Compute the joint states and the rows of a whole log, with the fit of its head.
+    """Compute the joint states and the rows of a whole log, with the fit of its beginning.
 
     The results of the parts are written into preallocated arrays.
     """
@@ -208,7 +208,7 @@ def excerpts_of(whole: FittedMotion) -> FittedMotion:
     units = int(most / parts / unit)
     last = int((problem.samples - 2 * margin - 1) / unit) - units
     begins = margin + np.linspace(0, last, parts).astype(int) * unit
-    lengths = np.diff(np.round(np.arange(parts + 1) * units * unit))  # keeps the phase
+    lengths = np.diff(np.round(np.arange(parts + 1) * units * unit))  # preserves the phase
     firsts = np.round(begins)
     ranges = [*zip(firsts.astype(int), (firsts + lengths).astype(int), strict=True)]
     rows = np.concatenate([np.arange(*each) for each in ranges])
@@ -219,7 +219,7 @@ def excerpts_of(whole: FittedMotion) -> FittedMotion:
 
 
 def _cut(motion: Motion, row_filter: RowFilter, begin: int, end: int, margin: int) -> Motion:
-    """Cut the motion that gives rows `begin` to `end` of another one, without edges."""
+    """Cut the part of a motion that gives rows `begin` to `end`, without edges."""
     step = row_filter.step
     samples = slice((begin - margin) * step, (end - 1 + margin) * step + 1)
     arrays = {name: getattr(motion, name)[samples] for name in ("t", "q", "dq", "ddq", "tau")}

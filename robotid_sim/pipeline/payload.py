@@ -37,7 +37,7 @@ class PayloadResult:
     """The logs, with notes on their reading."""
     estimate: PayloadEstimate | TorqueConstants
     warning: str
-    """Contradictions of the logs or the known payload; empty without any."""
+    """Contradictions in the logs or to the known payload; empty if there are none."""
 
     @property
     def passed(self) -> bool:
@@ -78,7 +78,7 @@ def payload(
     Parameters
     ----------
     log, loaded : Logs or Log
-        Without and with the payload, of one robot cell; the motions may differ.
+        Logs without and with the payload, of one robot cell; the motions may differ.
     nominal : Robot
         The nominal model.
     load : PayloadConfig or float, optional

@@ -46,7 +46,7 @@ _MISMATCH_MESSAGE = "'{}' of the estimate does not have the format of `identify`
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedEstimate:
-    """Estimates of an identification, with the further content of their file."""
+    """Estimates of an identification, with the other content of their file."""
 
     name: str
     """Name of the file."""
@@ -72,11 +72,11 @@ class SavedEstimate:
 
     @property
     def warning(self) -> str:
-        """Why the chosen estimate is untrusted; empty if it is not."""
+        """Reason why the chosen estimate is untrusted; empty if it is trusted."""
         return str(self.context.get("warning") or "")
 
     def find_measured_joints(self, robot: Robot) -> Bool1D:
-        """Return which joint torques were measured in the logs of the estimate, shape (n,).
+        """Find the joints whose torques were measured in the logs of the estimate, shape (n,).
 
         Raises `FileFormatError` if the estimate is of another robot.
         """
@@ -105,12 +105,10 @@ class SavedEstimate:
         Returns
         -------
         saved : SavedEstimate
-            With these estimates only.
-
-        Raises
+            Contains these estimates only. Raises
         ------
         FileFormatError
-            If the chosen one is not among them, or contradicts its own parameters.
+            If the chosen estimate is not among them or contradicts its own parameters.
         """
         chosen = self.chosen
         if chosen.names != basis.names:
@@ -138,7 +136,7 @@ class ScoredPrediction:
     unmodeled: tuple[UnmodeledFunction, ...]
     """Unmodeled torque of the fit, which the prediction includes."""
     warning: str
-    """Contradictions of the log that was used; empty without any."""
+    """Contradictions in the log to the nominal model; empty if there are none."""
 
     @property
     def passed(self) -> bool:
@@ -186,9 +184,9 @@ def predict(
     Parameters
     ----------
     estimate : SavedEstimate, Identification, str or Path
-        Its chosen estimate predicts.
+        Source of the chosen estimate.
     log : Logs or Log
-        A log that was not used in the fit, as by `read_log`.
+        A log that was not used in the fit, as returned by `read_log`.
     nominal : Robot
         The nominal model, as for `identify`.
     preprocessor : Preprocessor or str

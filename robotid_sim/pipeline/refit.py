@@ -40,10 +40,10 @@ class Window:
     """A time window that can be excluded."""
 
     group: str
-    """Its period or log."""
+    """Period or log of the window."""
     low: float
     high: float
-    """Ends [s]; the upper one is not included."""
+    """Start and end [s]; the end is excluded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class Refit:
     chosen: Estimate
     """The estimate of the page."""
     data: dict[str, Any]
-    """Factors of the rows by joint and time window, and further data of the fit (JSON)."""
+    """Factors of the rows by joint and time window, and other data of the fit (JSON)."""
     estimator: str = ESTIMATOR_NAME
     """Name of the estimator that gives the same fit outside of the page."""
 

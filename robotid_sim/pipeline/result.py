@@ -21,7 +21,7 @@ from robotid_sim.renamed import RENAMED_CHECKS
 from robotid_sim.validation.control_run import ControlRun
 
 SCHEMA_VERSION = 2
-"""Since 2 checks are named by what they check; see `upgrade_result`."""
+"""Since version 2 the name of a check states its quantity; see `upgrade_result`."""
 
 
 class _Model(BaseModel):
@@ -198,13 +198,13 @@ class EstimateResult(_Model):
 class CheckResult(_Model):
     """One check of the verdict: passed if value <= limit.
 
-    The value of ``all_base_parameters_excited`` must reach its limit instead.
+    Only the value of ``all_base_parameters_excited`` must be at least its limit.
     """
 
     name: str
     """The check."""
     passed: bool
-    """Whether it is passed."""
+    """Whether the check passed."""
     value: float | None
     """Measured value; null if unknown."""
     limit: float

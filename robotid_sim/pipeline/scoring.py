@@ -115,7 +115,7 @@ def _nees(estimate: Estimate, true: Float1D) -> float | None:
 
 
 def _fitness_over_least_squares(estimate: Estimate, problem: LinearProblem) -> float | None:
-    """Compute the weighted squared error over its unconstrained minimum, same rows and weights."""
+    """Compute the weighted squared error over its unconstrained minimum."""
     if not estimate.success or estimate.criterion != "squares":
         return None
     weights = 1.0 / estimate.noise_std if estimate.weights is None else estimate.weights

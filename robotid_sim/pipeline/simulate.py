@@ -47,7 +47,7 @@ def save_if_diverged(path: Path | None) -> Iterator[None]:
 
 
 def save_failures(loop: ClosedLoop, folder: Path, prefix: str = "") -> list[Path]:
-    """Save the logs of runs that ended early, in order; return the files.
+    """Save the logs of failed runs, in order; return the files.
 
     Their names begin with `prefix`; old files with such names are removed. Raises `FileFormatError`
     if one cannot be written.
@@ -68,7 +68,7 @@ def clean_run(cell: Cell, trajectory: Excitation, *, progress: Progress = silent
     """Run the plant in the engine along a trajectory; return the clean log with the truth.
 
     Raises `SimulationDiverged` if the loop diverges, and `ControllerError` if the controller
-    returns torques that are not finite: both have the log until then. Raises `LogError` if the
+    returns torques that are not finite: both contain the log until then. Raises `LogError` if the
     trajectory is of another robot, `InconsistentInertiaError` or `RankDeficientError` if a body of
     the plant is not physically consistent, or a joint moves no inertia.
     """
@@ -98,7 +98,8 @@ def run_experiment(
 ) -> Log:
     """Run the simulated experiment: the plant in the engine, then its sensors.
 
-    The log is that of a real cell, with the truth for scoring; `seed` is recorded in it.
+    The log has the content of a log of a real cell, plus the truth for scoring; `seed` is recorded
+    in it.
     """
     return measure_clean_log(cell, clean_run(cell, trajectory, progress=progress), rng, seed=seed)
 
@@ -119,12 +120,12 @@ class Experiment:
 
     @property
     def limit_use(self) -> dict[str, list[float]]:
-        """Largest use of the limits along the trajectory, by kind, of every joint."""
+        """Largest use of the limits along the trajectory, by kind of limit and joint."""
         return limit_use(self.plant, self.trajectory)
 
     @cached_property
     def contacts(self) -> list[str]:
-        """Texts on link contacts on the trajectory."""
+        """Descriptions of link contacts on the trajectory."""
         return list(map(str, contacts(self.nominal, {"trajectory": self.trajectory}, self.floor)))
 
     @property
@@ -176,7 +177,7 @@ def simulate(
     config : StudyConfig, optional
         Engine, controller, sensors and friction of the plant.
     nominal : Robot, optional
-        Model of the controller; by default as in the configuration, with a cell the plant.
+        Model of the controller; by default as in the configuration or, with a cell, the plant.
     rng : int or numpy.random.Generator, optional
         Seed or generator of the noise; by default the seed of the configuration.
     diverged : str or Path, optional
@@ -192,7 +193,7 @@ def simulate(
     Raises
     ------
     SimulationDiverged, ControllerError
-        If the loop ends early; the error has the log until then.
+        If the loop fails; the error contains the log until then.
     LogError, OptionError
         If the trajectory is of another robot, or cannot be run.
 

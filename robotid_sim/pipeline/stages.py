@@ -34,7 +34,7 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
 
 RATE_RATIO = 4.0
-"""Rate and cut-off of the rows for tests of functions, over those of the fit."""
+"""Rate and cut-off of the rows for tests of functions, over rate and cut-off of the fit."""
 
 _logger = logging.getLogger(__name__)
 
@@ -51,8 +51,8 @@ def fit_logs(
 ) -> Identification:
     """Preprocess logs and estimate; `log.truth` is ignored.
 
-    Logs have one rate. Each is preprocessed separately, and the rows of every log and joint are
-    weighted by their noise. `rng` is for random estimators.
+    Logs must have equal rates. Each is preprocessed separately, and the rows of every log and joint
+    are weighted by their noise. `rng` is for random estimators.
     """
     logs = (logs,) if isinstance(logs, Log) else logs
     for log in logs:
@@ -66,7 +66,7 @@ def fit_logs(
     fitted, discrepancy = _fit_rows(logs, plan, choose() if always else model)
     progress("identify", 0.6)
     is_long = fitted.rows.samples >= MIN_ROWS
-    # Functions that fed-back noise causes are not joint terms.
+    # Functions caused by fed-back noise are not joint terms.
     if (
         plan.terms_by_need
         and discrepancy.add_unpredicted.unmodeled
@@ -80,7 +80,7 @@ def fit_logs(
 def _fit_rows(
     logs: Sequence[Log], plan: FitPlan, choice: RevisedModel | TermChoice
 ) -> tuple[FittedMotion, Discrepancy]:
-    """Compute the rows of logs by a model or joint terms, and the unmodeled torque."""
+    """Compute the rows of logs from a model or joint terms, and the unmodeled torque."""
     if isinstance(choice, TermChoice):
         fitted = fit_motion(logs, choice.model, plan, choice.structure, choice.robot)
     else:
@@ -92,9 +92,9 @@ def _fit_rows(
 def _add_terms_by_need(
     logs: Sequence[Log], plan: FitPlan, base: tuple[FittedMotion, Discrepancy], choice: TermChoice
 ) -> tuple[FittedMotion, Discrepancy]:
-    """Add terms of the joints whose held-out blocks they predict better than functions do.
+    """Add joint terms that predict held-out blocks of a joint better than functions of its state.
 
-    Terms with a different delay, which is that of all joints, are added together or not at all.
+    Terms with a different delay, which affects all joints, are added together or not at all.
     """
     if not choice.structure.terms:
         return base
@@ -129,7 +129,7 @@ def estimate(
     """Identify from the rows of a motion and their unmodeled torque.
 
     `discrepancy` is the unmodeled torque without joint terms; `loop_noise` is measurement noise fed
-    back by the controller, None if small or ignored by the plan.
+    back by the controller, None if it is small or the plan ignores it.
     """
     nominal, structure, rows = fitted.model.nominal, fitted.structure, fitted.rows
     projected = structure.project_rows(rows)
@@ -216,7 +216,7 @@ def make_estimate_consistent(
     if not estimate.success or estimate.cov is None:
         return None
     if estimate.phi is not None:
-        # The solver of the cone program may stop a little outside of its cones.
+        # The solver of the cone program may stop slightly outside of its cones.
         robot = nominal.with_parameters(estimate.phi, formal=True).repair()
         return ConsistentRobot(
             robot, exact=True, distance=0.0, message="the estimate is a consistent robot"

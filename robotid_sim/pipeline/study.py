@@ -104,7 +104,7 @@ class Study:
         return {"true": self.plant, "nominal": self.nominal, **identified}
 
     def to_frame(self) -> "pandas.DataFrame":
-        """Return every base parameter by every estimator, with the truth, as a data frame.
+        """Tabulate the base parameters by estimator, with the truth, as a data frame.
 
         Raises `MissingExtraError` if pandas is not installed.
         """
@@ -172,13 +172,13 @@ def run_study(
     Parameters
     ----------
     study : Setup, Robot, str or Path
-        The plant; or the values from `build_setup`, any of which may be replaced by an object of
-        the user.
+        The plant, or the values from `build_setup`, each of which may be replaced by the user's
+        object.
     out : str or Path
         Folder for result.json, identified.urdf, nominal.urdf, their meshes, parameters.csv,
         trajectory.json, log.h5, estimate.json and run.log; created if missing.
     config : StudyConfig, optional
-        Names and options, for a plant.
+        Names and options; used if `study` is a plant.
     workers : int
         Processes that share independent loops.
     meshes : MeshMode
@@ -198,13 +198,13 @@ def run_study(
     Returns
     -------
     study : Study
-        The values of all stages; ``study.result`` is what ``result.json`` holds.
+        The values of all stages; ``study.result`` is the content of ``result.json``.
 
     Raises
     ------
     SimulationDiverged, ControllerError
-        If an excitation, or the undisturbed loop with the true model, ends early; its log is in
-        the folder.
+        If an excitation, or the undisturbed loop with the true model, fails; its log is in the
+        folder.
     KeyboardInterrupt
         If the design was interrupted.
     """

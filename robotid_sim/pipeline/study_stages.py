@@ -89,7 +89,7 @@ class StudyStages:
     """The stages of a study; each writes its files into the folder and records its wall time.
 
     The validation log and the loops with models other than the identified one do not depend on
-    earlier stages; they start early, in other processes if there are some.
+    earlier stages; they start early, in other processes if available.
     """
 
     setup: Setup
@@ -173,7 +173,7 @@ class StudyStages:
         return fit
 
     def begin_noise(self, log: Log, fit: Identification) -> Callable[[], ResidualNoise] | None:
-        """Start replicates of the noise, which give the expected residuals."""
+        """Start the replicates of the noise for the expected residuals."""
         if not self.setup.cell.sensors:
             return None
         return run_ahead(noise_beside_residuals(self.setup, log, fit), self.workers)
@@ -188,7 +188,7 @@ class StudyStages:
     def validate(
         self, unseen: Callable[[], Log], log: Log, fit: Identification
     ) -> tuple[Log, list[ComparedPreprocessor]]:
-        """Wait for the validation log, and compare torque filters on the other log if requested."""
+        """Wait for the validation log, and compare torque filters if requested."""
         with self._time_stage("validate"):
             measured, setup = unseen(), self.setup
             if not setup.compares_filters:
@@ -236,7 +236,7 @@ class StudyStages:
         loop: ClosedLoop | None,
         noise: Callable[[], ResidualNoise] | None,
     ) -> StudyResult:
-        """Score the study with the truth, and judge it."""
+        """Score the study with the truth and compute its verdict."""
         setup, fit, plant = self.setup, assessment.fit, self.setup.cell.plant
         with self._time_stage("score"):
             estimates = score_estimates(plant, unseen, fit)

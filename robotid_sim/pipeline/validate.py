@@ -52,8 +52,8 @@ def collect_models(
     The model of an estimate has exactly the estimated base parameters, even if they are not
     physically consistent.
 
-    None among the models stands for the estimate of that name. Random estimators have a model for
-    every run, with the fits of `refits_of` after the first. Failed estimates are excluded.
+    A model None stands for the estimate of that name. Random estimators have a model for
+    every run, from the second on by `refits_of`. Failed estimates are excluded.
     """
     by_name = {estimate.estimator: estimate for estimate in estimates}
     compared: dict[str, Robot | Sequence[Robot]] = {IDENTIFIED: identified}
@@ -81,7 +81,7 @@ def refits_of(
 ) -> dict[str, list[Estimate]]:
     """Repeat the fits of random estimators for every run except the first.
 
-    None among the models stands for the estimate of that name; every run uses a child of `rng`.
+    A model None stands for the estimate of that name; every run uses a child of `rng`.
     """
     drawing = [name for name, model in models.items() if model is None and estimators[name].random]
     return {
@@ -114,11 +114,11 @@ class Validation:
     contacts: Sequence[ContactResult]
     """Link contacts on the paths of the tasks."""
     warning: str
-    """Contradictions of the log that was used; empty without any."""
+    """Contradictions in the log to the nominal model; empty if there are none."""
 
     @property
     def passed(self) -> bool:
-        """Whether every check is passed, and the log has no warning."""
+        """Whether every check passed and the log has no warning."""
         return all(check.passed for check in self.checks) and not self.warning
 
     def content(self) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def validate(
     seed : int, optional
         Seed; by default that of the configuration.
     failures : Path, optional
-        First part of the names of files for logs of failed runs; by default none are written.
+        Prefix of the file names for logs of failed runs; by default none are written.
     workers : int
         Processes; the result does not depend on their number.
     progress : callable
@@ -197,7 +197,7 @@ def validate(
     LogError
         If the log is of a machine, of another robot, or has an error.
     SimulationDiverged, ControllerError
-        If the undisturbed loop with the true model ends early.
+        If the undisturbed loop with the true model fails.
     """
     config = (config or StudyConfig()).with_seed(seed)
     names = {"controllers": controllers, "scenarios": scenarios, "models": models}

@@ -40,8 +40,8 @@ MASKED_KINDS = {"lost-samples", "torque-outliers", "position-outliers"}
 """Causes that the adaptive preprocessor excludes from the rows."""
 
 MAX_LOST_SHARE = 0.02
-"""Largest share of lost samples that excluding them corrects: above it, interpolated positions and
-model torques cause larger errors than the lost samples."""
+"""Largest share of lost samples that can be corrected by exclusion: above it, interpolated
+positions and model torques cause larger errors than the lost samples."""
 
 RELOAD_TOLERANCE = 1e-9
 """Largest torque difference after a round trip through the file, over the largest torque."""
@@ -54,8 +54,8 @@ BREAKAWAY_RATIO = 3.0
 """Velocity over `eps` below which friction still changes with it."""
 
 STANDSTILL_TIME = 0.02
-"""Time over which accelerations are averaged near standstill [s], and its neighborhood: the time in
-which a joint follows its command again after breakaway."""
+"""Averaging time of accelerations near standstill [s], and its neighborhood: the time until a joint
+follows its command again after breakaway."""
 
 RATIO_TOLERANCE = 1e-9
 """Rounding error of ratios that may reach their limit exactly."""
@@ -76,8 +76,8 @@ def verdict(
 ) -> VerdictResult:
     """Judge a simulated study.
 
-    Both logs have a truth. `identified_urdf` and `loop` are None without an identified model;
-    `estimates` are the scored ones of `fit`; `touching` are the link contacts on the motions;
+    Both logs contain the truth. `identified_urdf` and `loop` are None without an identified model;
+    `estimates` are the scored estimates of `fit`; `touching` are the link contacts on the motions;
     `noise` is the result of `noise_beside_residuals`, if it is available.
     """
     limits, plant = setup.limits, setup.cell.plant
@@ -164,7 +164,7 @@ def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) ->
 def _accuracy_checks(
     setup: Setup, fit: Identification, estimates: list[EstimateResult]
 ) -> list[CheckResult]:
-    """Check the covariance and the consistent fit, if these estimators were run."""
+    """Check the covariance and the consistent fit, if their estimators were run."""
     false_alarm, checks = setup.limits.false_alarm, []
     for estimate, scored in zip(fit.estimates, estimates, strict=True):
         estimator = fit.estimators[estimate.estimator]
@@ -185,7 +185,7 @@ def _accuracy_checks(
 
 
 def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
-    """Check the motion from the first commanded sample on; before it the joints are free."""
+    """Check the motion from the first commanded sample on; before it the joints move freely."""
     after = max(limits_used(plant, log, log.t >= 0.0) for log in logs)
     before = max(limits_used(plant, log, log.t < 0.0) for log in logs)
     check = CheckResult.from_limit("motion_within_limits", after, 1.0 + RATIO_TOLERANCE)

@@ -24,7 +24,7 @@ MAX_DELAY = 0.02
 """Maximum delay that is searched, of either sign [s]; the rows exclude longer edges."""
 
 MIN_DELAY_RATIO = 5.0
-"""Minimum standard deviations of a significant delay."""
+"""Minimum number of standard deviations of a significant delay."""
 
 MIN_VARIANCE = 1e-300
 
@@ -92,10 +92,10 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
 
     with the shared low-pass F of the rows; the minimum over beta is a projection, so that only the
     torque has to be shifted in the search [1]_. Correlation with the torque of the nominal model
-    does not suffice: an error of its viscous friction resembles a delay of gravity, by several
+    does not suffice: an error of its viscous friction resembles a delay of gravity by several
     samples. Residuals give the weights, once without delay and twice at the estimate.
 
-    The log is free of outliers; the motion is that of its stated torque times, with a row filter.
+    The log is free of outliers; the motion is at its stated torque times, with a row filter.
     Only kinematics and transition velocities of the robot are used.
 
     References
@@ -105,7 +105,7 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
        doi:10.1137/0710036 (variable projection).
     """
     assert motion.row_filter is not None
-    # A gate does not shift with the torque; one that excludes a whole joint need not.
+    # A gate does not shift with the torque; a gate of a whole joint need not shift.
     row_filter = add_gate(
         remove_gate(motion.row_filter), np.broadcast_to(log.torque_measured, log.q.shape)
     )
@@ -130,9 +130,9 @@ def estimate_remaining_delay(motion: Motion, robot: Robot) -> Delay:
     r"""Estimate the remaining delay of the torque of a motion, small against its periods.
 
     To first order a delay d adds the column :math:`-F \dot\tau` to the rows, with the torque
-    :math:`\tau` of the parameters that explain them best.
-    With rows that are whitened by the noise of the motion, as those of `ErrorsInVariables`, the
-    estimate is unbiased; noise of a smoothed motion biases it by a tenth of a sample.
+    :math:`\tau` of the parameters that explain them best. With rows whitened by the noise of the
+    motion, as in `ErrorsInVariables`, the estimate is unbiased; noise of a smoothed motion biases
+    it by a tenth of a sample.
 
     Only kinematics and transition velocities of the robot are used.
     """
@@ -176,10 +176,10 @@ def _cost(
 
 
 def remove_delay(log: Log, delay: float) -> Log:
-    """Return the log with its torque a delay earlier.
+    """Shift the torque of a log to earlier times by a delay.
 
-    Whole samples are moved, for smoothers should not have to reach over several. Samples that have
-    no torque then repeat the last one there is: rows leave out the ends.
+    Whole samples are shifted, so that smoothers need not interpolate over several. Samples without
+    torque then repeat the last one: rows exclude the ends.
 
     The delay is the time by which torques come late [s]; fractions of a sample are in
     `torque_time_offset`. Raises `LogError` if it is longer than the log.
@@ -197,5 +197,5 @@ def remove_delay(log: Log, delay: float) -> Log:
         tau_meas=log.tau_meas[source],
         torque_times=None if times is None else times[source] - whole * log.dt,
         torque_time_offset=log.torque_time_offset - rest,
-        truth=None,  # it no longer belongs to these torques
+        truth=None,  # the truth no longer belongs to these torques
     )

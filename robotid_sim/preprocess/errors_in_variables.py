@@ -54,7 +54,7 @@ MASKED_NOISE_RATIO = 1e6
 """Noise of a replaced sample over that of the others."""
 
 MIN_NOISE_SHARE = 1e-6
-"""Minimum torque noise over the RMS torque; positions without noise have that of rounding."""
+"""Minimum torque noise over the RMS torque; positions without noise have rounding noise."""
 
 
 @document_attributes
@@ -303,8 +303,8 @@ DERIVATIVE_STEP = 0.02
 def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) -> Float:
     """Differentiate the torque of every joint by its own q, dq and ddq.
 
-    Those of rigid bodies change slowly and are taken at some of the samples; that of the smooth
-    sign is exact.
+    The slopes of rigid bodies change slowly and are computed at some samples; the slope of the
+    smooth sign is exact.
 
     Motions have shape (N, n), the slopes (3, N, n): torque [N m or N] per unit of position,
     velocity and acceleration.

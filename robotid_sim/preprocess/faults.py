@@ -10,10 +10,10 @@ from robotid_sim.arrays import Bool1D, Bool2D, Float1D, Float2D
 from robotid_sim.measurement.log import Log
 
 OUTLIER_THRESHOLD = 8.0
-"""Robust standard deviations beyond which a value is an outlier; beyond Gaussian noise."""
+"""Robust standard deviations beyond which a value is an outlier; larger than in Gaussian noise."""
 
 MEDIAN_WINDOW = 0.045
-"""Time of the local median [s]; torques change within a longer one."""
+"""Time of the local median [s]; torques change more slowly."""
 
 MEDIAN_SAMPLES = (3, 11)
 """Minimum and maximum number of samples of the local median."""
@@ -104,8 +104,8 @@ def torque_outliers(log: Log, threshold: float = OUTLIER_THRESHOLD) -> Bool2D:
     r"""Mark torques that deviate from the median of their neighbors, shape (N, n).
 
     The spread about the local median is robust, 1.4826 times the median absolute deviation [1]_ of
-    the samples with any: a short median equals one of them. The median follows friction reversals,
-    in contrast to a smooth prediction.
+    all samples that have a deviation: a short median equals one of its samples. The median follows
+    friction reversals, in contrast to a smooth prediction.
 
     References
     ----------

@@ -29,13 +29,13 @@ class KalmanTorque(RowPreprocessor):
     r"""Kalman filter on torque with the torque of the nominal model as predicted input.
 
     The filter returns :math:`F z + (1 - F) u` with its first-order low-pass F: it biases the data
-    toward the nominal model. The ``literal`` form fits that, as the paper does. The ``compensated``
-    form subtracts :math:`(1 - F) u` and passes the regressor through the same F, so that the
-    nominal model cancels exactly. ``smoother`` is the literal form of the Rauch-Tung-Striebel
-    smoother.
+    toward the nominal model. The ``literal`` form fits this biased torque, as the paper does. The
+    ``compensated`` form subtracts :math:`(1 - F) u` and passes the regressor through the same F, so
+    that the nominal model cancels exactly. ``smoother`` is the literal form of the
+    Rauch-Tung-Striebel smoother.
 
     The input u comes from motion smoothed at the likelihood corner; at the doubled corner, suitable
-    for the regressor, its encoder noise would exceed that of the torque. The reduction of noise
+    for the regressor, its encoder noise would exceed the torque noise. The reduction of noise
     depends on the accuracy of u: with good sensors, the error of the nominal model exceeds their
     noise, and a first fit predicts better.
 
@@ -190,10 +190,10 @@ def rts_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
 
 
 def likelihood_gain(z: Float1D, u: Float1D) -> float:
-    """Find the gain of maximum innovation likelihood, from which Q / R = K^2 / (1 - K).
+    """Find the gain of maximum innovation likelihood, which gives Q / R = K^2 / (1 - K).
 
-    In the steady state the innovations have one variance, so that the likelihood is largest where
-    their mean square is smallest.
+    In the steady state the innovations have one variance, so that the likelihood is maximal where
+    their mean square is minimal.
     """
 
     def cost(logit: float) -> float:
@@ -212,6 +212,6 @@ def five_point_cubic(z: Float2D) -> Float2D:
     A cubic is fitted to five neighbors and evaluated at the middle one; at the ends, at the sample.
     """
     columns = np.vander(np.arange(-2.0, 3.0), 4)
-    fit = columns @ np.linalg.pinv(columns)  # rows: value of the cubic at each of the five
+    fit = columns @ np.linalg.pinv(columns)  # rows: value of the cubic at each of the five samples
     smooth = sum(fit[2, k] * z[k : len(z) - 4 + k] for k in range(5))
     return np.concatenate([fit[:2] @ z[:5], np.asarray(smooth), fit[3:] @ z[-5:]])

@@ -41,7 +41,7 @@ class RowFit:
     def from_motion(
         cls, motion: Motion, robot: Robot, parameters: BaseParameters | None = None
     ) -> "RowFit":
-        """Compute the rows of a motion with a row filter; `parameters` as of another fit."""
+        """Compute the rows of a motion with a row filter; `parameters` may be given."""
         row_filter = motion.row_filter
         assert row_filter is not None
         q, dq, ddq = (part[row_filter.sample_slice] for part in (motion.q, motion.dq, motion.ddq))

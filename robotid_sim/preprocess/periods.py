@@ -27,7 +27,7 @@ PERIOD_TOLERANCE = 1e-3
 """Maximum deviation of a period from a whole number of samples."""
 
 MAX_VARIANCE_RATIO = 1.5
-"""Maximum variance between periods over that of the encoder noise."""
+"""Maximum variance between periods over the variance of the encoder noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ SMOOTHING_METHODS: Registry[Preprocessor] = Registry(
         "savitzky-golay": "robotid_sim.preprocess.linear_filters:SavitzkyGolay",
     },
 )
-"""The preprocessors that do not change the torque."""
+"""Preprocessors that do not change the torque."""
 
 
 @document_attributes
@@ -191,7 +191,7 @@ CONFIDENCE = 0.98
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FourierFit(RowPreprocessor):
-    r"""Least-squares Fourier series on all periods except the first, with an order by the data.
+    r"""Least-squares Fourier series on all periods except the first, of data-driven order.
 
     .. math:: q(t) = \sum_{k=-H}^{H} c_k e^{i k \omega t}, \qquad
         c_k = \frac{1}{N} \sum_m \bar q_m e^{-i k \omega t_m}
@@ -200,8 +200,8 @@ class FourierFit(RowPreprocessor):
     the least-squares fit of every order at once, and derivatives are exact [1]_. Per joint the
     order minimizes :math:`N \log(RSS_H / N) + (2 H + 1) \log N` [2]_, and is then doubled while the
     added harmonics exceed the noise, by a chi-squared test. The criterion selects the best
-    position; friction under a wrong model makes motion of many small harmonics, which the torque at
-    reversals needs and which are significant only together. A short series stays short.
+    position; friction with a wrong model causes motion with many small harmonics, which the torque
+    at reversals needs and which are significant only together. A short series stays short.
 
     The transient has decayed after the first period; a log without a second one, such as that of a
     validation motion, is smoothed by `otherwise`.
@@ -269,7 +269,7 @@ def likely_orders(z: Float2D, most: int) -> Int1D:
     """
     samples = len(z)
     power = np.abs(np.fft.rfft(z, axis=0)) ** 2 / samples
-    power[1 : (samples + 1) // 2] *= 2.0  # both signs of a frequency; half the rate has but one
+    power[1 : (samples + 1) // 2] *= 2.0  # both signs of a frequency; half the rate has only one
     tail_power = np.cumsum(power[::-1], axis=0)[::-1]
     rounding = (np.finfo(float).eps * np.abs(z).max()) ** 2
     orders = np.arange(1, most + 1)

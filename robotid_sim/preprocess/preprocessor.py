@@ -42,7 +42,7 @@ class Rows:
     """Speed below which samples of a joint are masked, over the RMS speed of the joint, because
     friction models are inaccurate there; 0 for no mask."""
     cutoffs: tuple[float, ...] = ()
-    """Cut-off of every joint [Hz], none above `cutoff`; empty for `cutoff` everywhere."""
+    """Cut-off of every joint [Hz], at most `cutoff`; empty for `cutoff` everywhere."""
 
     def __post_init__(self) -> None:
         if not (0.0 < 2.0 * self.cutoff <= self.rate and self.tail >= 0.0 and self.edge >= 0.0):
@@ -93,7 +93,7 @@ class Rows:
     ) -> RowFilter:
         """Make the row filter of a log; the approach before time zero is dropped.
 
-        `low_velocity` needs the velocity dq, shape (N, n); `samples` replace those by `tail`.
+        `low_velocity` needs the velocity dq, shape (N, n); `samples` replace the samples by `tail`.
         Raises `LogError` if the log is too short, and `OptionError` if it is sampled too slowly, or
         joints have no cut-off.
         """
@@ -120,16 +120,16 @@ class Rows:
 class Preprocessor(ABC):
     """Computes motion and torque for an estimator from a log.
 
-    Its inputs are those of a real robot: the log without its truth, and the nominal model. One with
-    a field `rows` of type `Rows` is built with the rows of the configuration; others choose them.
-    In both cases the motion has a row filter, see `motion_of_log`.
+    Its inputs are those of a real robot: the log without its truth, and the nominal model. A
+    preprocessor with a field `rows` of type `Rows` is built with the rows of the configuration;
+    others choose them. In both cases the motion has a row filter, see `motion_of_log`.
     """
 
     needs_period: ClassVar[bool] = False
     """Whether it needs periodic logs."""
     exactness: ClassVar[float] = 1e-4
     """Maximum error of a parameter without noise over the Cramér-Rao standard deviation of 1 %
-    torque noise; that of rounding for exact methods."""
+    torque noise; rounding error for exact methods."""
 
     delay: float | None = None
     """Torque delay that it corrects [s]; None if unknown."""
@@ -199,7 +199,7 @@ class RowPreprocessor(Preprocessor):
     def motion_of(self, log: Log, q: Float2D, dq: Float2D, ddq: Float2D) -> Motion:
         """Build the motion of a log with its torque.
 
-        The state, arrays of shape (N, n), is that at `torque_time_offset` after every sample; it is
+        The state, arrays of shape (N, n), is at `torque_time_offset` after every sample; it is
         interpolated to separate torque times.
         """
         if log.torque_times is not None:

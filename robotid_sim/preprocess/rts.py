@@ -57,10 +57,10 @@ def kalman_filter(
 ) -> None:
     """Run the filter over measurements z with variances r, both of shape (N,).
 
-    They are in groups, h [s] apart; `lam` is the intensity of the white jerk over the variance of
-    positions, which is 1 [1/s^5]; H the measurement rows of a group, by position, velocity and
-    acceleration. Fills the predictions, shape (N, 3), the upper triangles of their covariances by
-    rows, (N, 6), and value and variance of the innovations, (N, 2).
+    Measurements come in groups, h [s] apart; `lam` is the intensity of the white jerk over the
+    variance of positions, which is 1 [1/s^5]; H has the measurement rows of a group for position,
+    velocity and acceleration. Fills the predictions, shape (N, 3), the upper triangles of their
+    covariances by rows, (N, 6), and value and variance of the innovations, (N, 2).
     """
     Q = _process_noise(h, lam)
     x = np.array([z[0], 0.0, 0.0])
@@ -138,12 +138,12 @@ def smooth(
 @document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RtsSmoother(RowPreprocessor):
-    r"""Constant-jerk Kalman filter and RTS smoother on position, corner by likelihood times two.
+    r"""Constant-jerk Kalman filter and RTS smoother on position, twice the likeliest corner.
 
     Per joint the corner maximizes the likelihood of the innovations; that is optimal for the
     *position*, while the torque also needs the acceleration at friction reversals, so the corner is
-    then raised by `corner_factor`. The state is that at the time where the torque of each sample
-    acts, so the measurement is earlier: ``H = [1, -o, o^2/2]`` with the log's torque time `o`.
+    then raised by `corner_factor`. The state is at the time when the torque of each sample acts, so
+    the measurement is earlier: ``H = [1, -o, o^2/2]`` with the log's torque time `o`.
 
     References
     ----------
@@ -204,12 +204,12 @@ MIN_NOISE_RATIO = 1e-3
 
 
 def velocity_noise(log: Log, joint: int) -> tuple[float, float, Bool1D] | None:
-    r"""Estimate variance of velocities over that of positions [1/s^2], delay [s], sound samples.
+    r"""Estimate velocity over position variance [1/s^2], delay [s] and sound samples.
 
     Steps of the position minus the fourth-order integral of the velocity contain no motion; a part
     proportional to the acceleration is the delay of the velocity. White noise gives sums of m of
-    the others the variance :math:`2 \sigma_n^2 + (m - .41) (h \sigma_v)^2`, here for one and for
-    `STEP_SPAN`. Other errors of velocities repeat from step to step, so that no noise of the
+    the other steps the variance :math:`2 \sigma_n^2 + (m - .41) (h \sigma_v)^2`, here for one and
+    for `STEP_SPAN`. Other errors of velocities repeat from step to step, so that no noise of the
     positions remains: then, as without velocities, the result is None.
     """
     if log.dq is None:
@@ -278,7 +278,7 @@ def likelihood_corner(log: Log, joint: int) -> tuple[float, float]:
     best = minimize_scalar(cost, bounds=bracket, method="bounded", options={"xatol": 0.02})
     corner = float(np.exp(best.x))
     _run(measured, log, corner, work)
-    positions = work[2][:: len(measured.H)]  # alone: the noise of velocities is approximate
+    positions = work[2][:: len(measured.H)]  # positions only: velocity noise is approximate
     return corner, float(np.sqrt((positions[:, 0] ** 2 / positions[:, 1]).mean()))
 
 

@@ -25,9 +25,9 @@ class Stencil:
     """Position, velocity and acceleration at the torque times from samples about them."""
 
     weights: Float
-    """Rows for the three, shape (N, 3, 6), or (1, 3, 6) if they are the same for all samples."""
+    """Weights of the three quantities, shape (N, 3, 6), or (1, 3, 6) if equal for all."""
     shift: int
-    """Sample of the node zero, after that of the torque."""
+    """Number of samples from the torque sample to node zero."""
 
     @classmethod
     def from_log(cls, log: Log) -> Self:
@@ -59,13 +59,13 @@ class Stencil:
     def slopes(self, partial: Float) -> Float:
         """Compute the derivatives by the samples at the nodes, shape (N, n, 6).
 
-        Those by position, velocity and acceleration are partial, shape (3, N, n).
+        The partial derivatives by position, velocity and acceleration have the shape (3, N, n).
         """
         weights = np.broadcast_to(self.weights, (partial.shape[1], *self.weights.shape[1:]))
         return np.asarray(np.einsum("akn,kai->kni", partial, weights))
 
     def apply_transposed(self, slopes: Float, x: Float2D) -> Float2D:
-        """Return the samples, shape (N, n), that torques x (N, n) with slopes (N, n, 6) go to."""
+        """Apply the transpose of slopes (N, n, 6) to torques x (N, n); return samples (N, n)."""
         total = np.zeros_like(x)
         _back(np.ascontiguousarray(slopes), x, self.shift + int(NODE_OFFSETS[0]), total)
         return total
@@ -103,7 +103,7 @@ BAND_COUNT = NODE_OFFSETS.size - 1
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class WhiteningRowFilter(RowFilter):
-    """Row filter that first takes out, joint by joint, how noise of neighbors belongs together."""
+    """Row filter that first removes, joint by joint, the correlation of noise between neighbors."""
 
     factors: Float | None = None
     """Lower bands of the Cholesky factor of the covariance over the torque's own variance, shape
@@ -116,10 +116,10 @@ class WhiteningRowFilter(RowFilter):
 
 
 def whiten(parts: Iterable[Float], factors: Float) -> Iterator[Float]:
-    """Yield the parts of a signal with the factors of the joints solved for, forward.
+    """Yield the parts of a signal after forward substitution with the factors of the joints.
 
-    The parts, shape (M, n, ...), are consecutive ones of N samples; factors, shape (n, 6, N), are
-    those of `factor_of`.
+    The parts, shape (M, n, ...), are consecutive ones of N samples; factors, shape (n, 6, N), come
+    from `factor_of`.
     """
     before, begin = np.zeros(0), 0
     for part in parts:
@@ -144,7 +144,7 @@ def _solve_forward(factors: Float, begin: int, x: Float) -> None:
             f1, f2 = factors[j, 1, max(t - 1, 0)], factors[j, 2, max(t - 2, 0)]
             f3, f4 = factors[j, 3, max(t - 3, 0)], factors[j, 4, max(t - 4, 0)]
             f5, scale = factors[j, 5, max(t - 5, 0)], 1.0 / factors[j, 0, t]
-            for c in range(x.shape[2]):  # one pass, which the compiler makes parallel
+            for c in range(x.shape[2]):  # one pass, which the compiler vectorizes
                 remaining = x[k, j, c] - f1 * x[k - 1, j, c] - f2 * x[k - 2, j, c]
                 remaining = (
                     remaining - f3 * x[k - 3, j, c] - f4 * x[k - 4, j, c] - f5 * x[k - 5, j, c]

@@ -30,7 +30,7 @@ MIN_PARAMETER_RATIO = 10.0
 """Value over standard deviation of a parameter that is known to 10 %."""
 
 MIN_CONTROLLED_SHARE = 0.5
-"""Share of accurate parameters of a joint and its link, below which noise limits the joint."""
+"""Share of accurate parameters of a joint and its link below which noise limits the joint."""
 
 
 def well_known(estimate: Estimate) -> Bool1D:

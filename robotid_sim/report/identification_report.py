@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.assess import Assessment
 
 MAX_NAMED_CAUSES = 2
-"""Number of causes that are named at the top of a page."""
+"""Largest number of causes that are named at the top of a page."""
 
 MIN_FITTED_SHARE = 0.9
 """Smallest share of a long log in a fit of all samples; edges of the parts are excluded."""
@@ -122,7 +122,7 @@ def _names(assessment: Assessment) -> list[str]:
 
 
 def _tie_charts(section: Section, name: str) -> Section:
-    """Tie the section of a log to its motion and make the names of its charts unique."""
+    """Link the section of a log to its motion and make the names of its charts unique."""
     number = name.removeprefix(LOG).strip()
     charts = (replace(c, name=f"{c.name}-{number}") if number else c for c in section.charts)
     return tie_to_motion(replace(section, charts=tuple(charts)), name)
@@ -166,11 +166,11 @@ def _sections(assessment: Assessment) -> list[Section]:
 
 
 MAX_CHANGED_PARAMETERS = 5
-"""Number of parameters that are listed for their change from the nominal model."""
+"""Number of listed parameters with the largest change from the nominal model."""
 
 
 def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
-    """Report reading of the logs, residuals, changed parameters and the next step."""
+    """Report the reading of logs, residuals, changed parameters and the next step."""
     fit = assessment.fit
     chosen = fit.chosen
     yield from log_reading_text(logs)

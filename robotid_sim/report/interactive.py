@@ -1,7 +1,7 @@
 """Convert charts, in the plane and in space, to interactive plotly figures.
 
-Only the JavaScript of the installed plotly package is used. The figures are its JSON, with
-color roles that the page resolves to colors of its light or dark theme.
+Only the JavaScript of the installed plotly package is used. The figures are plotly JSON with color
+roles, which the page resolves to colors of its light or dark theme.
 """
 
 import base64
@@ -150,7 +150,7 @@ def _map_to_axis(panel: Panel, x: Float) -> Float:
 
 
 def _symlog_ticks(panel: Panel) -> Float:
-    """Return ticks over the x of all marks, with enough distance on a wide page."""
+    """Choose ticks over the x values of all marks, far enough apart on a wide page."""
     ends = [mark.x for mark in panel.marks]
     bars = [mark.x_error for mark in panel.marks if isinstance(mark, Points)]
     reach = [np.abs(bar).max() for bar in bars if bar is not None and bar.size]
@@ -207,7 +207,10 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
     for axis, scale, max_ticks in ((x, panel.x_scale, 6), (y, panel.y_scale, 3)):
         if scale == "log":
             axis["type"] = "log"
-            axis |= {"nticks": max_ticks, "exponentformat": "power"}  # also below one decade
+            axis |= {
+                "nticks": max_ticks,
+                "exponentformat": "power",
+            }  # also for less than one decade
     if panel.x_scale == "symlog":
         ticks = _symlog_ticks(panel)
         x["tickvals"] = _map_to_axis(panel, ticks).round(5).tolist()
@@ -291,7 +294,7 @@ MAX_SIDE_RATIO = 1.35
 
 
 def figure_in_space(chart: Chart) -> dict[str, Any]:
-    """Convert a chart with panels in space only, as `plotly_figure`."""
+    """Convert a chart whose panels are all in space, as `plotly_figure` does."""
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {"annotations": [], "shapes": [], "showlegend": True}
     narrow: dict[str, Any] = {"axes": {}, "annotations": [], "scenes": {}}
@@ -345,7 +348,7 @@ def _space_traces(panel: Space, named: set[str]) -> list[dict[str, Any]]:
 
 
 def _box(panel: Space) -> dict[str, Any]:
-    """Return equally scaled axes around all curves, with room around a plane path."""
+    """Return equally scaled axes around all curves, with room around a planar path."""
     points = np.concatenate([np.asarray(points) for _, _, points in panel.curves])
     low, high = points.min(axis=0), points.max(axis=0)
     sizes = np.maximum(high - low, MIN_SIDE_RATIO * max((high - low).max(), 1e-6))

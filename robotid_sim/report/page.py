@@ -40,13 +40,13 @@ class Page:
     """The result in one sentence."""
     sections: tuple[Section, ...]
     passed: bool | None = None
-    """The verdict, if there is one."""
+    """Whether the verdict is passed; None without a verdict."""
     badge: str = ""
     """Text next to the title of a page without verdict."""
     facts: tuple[tuple[str, str], ...] = ()
     """The most important numbers: label and value."""
     replay: Replay | None = None
-    """The replay of the robot, None without it."""
+    """The replay of the robot; None without one."""
 
 
 def write_page(
@@ -211,8 +211,8 @@ _CODE_PATTERN = re.compile(r"(`[^`]+`)")
 def prose(text: str, explained: set[str] | None = None) -> Markup:
     """Convert a text to HTML: code between backticks, terms with their meanings.
 
-    Each meaning is given once; `explained` holds those given before on this part of the page, and
-    is extended.
+    Each meaning is given once; `explained` contains the terms already explained on this part of the
+    page, and is extended.
     """
     explained = set() if explained is None else explained
     parts = _CODE_PATTERN.split(text)
@@ -223,7 +223,7 @@ def prose(text: str, explained: set[str] | None = None) -> Markup:
 
 
 def explain_column(column: str) -> str:
-    """Return the meaning of a table column, empty if its name needs none."""
+    """Return the meaning of a table column; empty if its name is self-explanatory."""
     if column in COLUMN_MEANINGS:
         return COLUMN_MEANINGS[column]
     match = _TERM_PATTERN.search(column)

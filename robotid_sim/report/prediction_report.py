@@ -119,7 +119,7 @@ def _percents(x: Float1D) -> list[str]:
 
 
 def remarks(predicted: LogPrediction, unmodeled: Sequence[UnmodeledFunction]) -> list[str]:
-    """Explain the scores of single joints, one sentence each."""
+    """Explain the scores of individual joints, one sentence each."""
     ours, nominal = (part.torque_rms_relative for part in (predicted.identified, predicted.nominal))
     worse = np.array(predicted.identified.joint_names)[ours > nominal].tolist()
     sentences = [*_explain_unmodeled(predicted), *_explain_limits(predicted, unmodeled)]

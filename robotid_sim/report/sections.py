@@ -90,7 +90,7 @@ def excitation_section(
 def make_preprocessing_section(part: FittedLog, log: Log, *compared: Table) -> Section:
     """Build the section on measurement, preprocessing and comparison of filters.
 
-    The truth is that of `log`, if it has one.
+    The truth is taken from `log`, if it has one.
     """
     decision = f" ({part.preprocessor.message})" if part.preprocessor.message else ""
     files = ", ".join(log.provenance.get("imported", ()))
@@ -186,7 +186,7 @@ def prediction_section(
 ) -> Section:
     """Build the section on measured and predicted torque of a log.
 
-    `period` [s] is that of a periodic motion, None for others.
+    `period` [s] is the period of the motion, None if it is not periodic.
     """
     charts = [prediction(identified, nominal, noise_std, role)]
     if role == "fitted":
@@ -293,7 +293,7 @@ class Recipe:
     command: str
     seed: int
     settings: str
-    """The configuration where it differs from the defaults, as JSON."""
+    """Settings that differ from the defaults, as JSON."""
     versions: Mapping[str, str]
     """Versions of Python and the packages."""
 

@@ -145,7 +145,7 @@ def nees_band(result: StudyResult) -> str:
 
 
 def model_errors(estimate: EstimateResult) -> list[float]:
-    """Return the model errors on the validation motion, of the joints that have one."""
+    """Return the model errors of the joints on the validation motion, if they are known."""
     errors = [] if estimate.validation is None else estimate.validation.model_error_relative
     return [error for error in errors if error is not None]
 
@@ -224,7 +224,7 @@ def filter_table(compared: Sequence[ComparedPreprocessor], noise: Sequence[float
 
 
 def noise_table(log: Log) -> Table:
-    """Tabulate the measured torques and, if the log has the truth, the noise."""
+    """Tabulate the measured torques and, if the log contains the true torques, the noise."""
     unit, size = units_of(log.joint_units, "N m", "N"), rms(log.tau_meas)
     columns: dict[str, Iterable[str]] = {
         "joint": log.joint_names,

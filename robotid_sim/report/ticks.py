@@ -23,7 +23,7 @@ DECIMAL_RANGE = (1e-4, 1e5)
 """Range of the largest tick in which numbers are written without an exponent."""
 
 MAX_INTERVALS = {"x": 6, "y": 9}
-"""Intervals between the ticks of a linear axis."""
+"""Largest number of intervals between the ticks of a linear axis."""
 
 TICK_STEPS = (1, 2, 2.5, 5, 10)
 """Distances between the ticks of a linear axis, times a power of ten."""
@@ -52,7 +52,7 @@ class DecimalFormatter(Formatter):
 
 
 class LogDecimalFormatter(DecimalFormatter):
-    """Tick labels of a logarithmic axis: each has the digits that it needs."""
+    """Tick labels of a logarithmic axis, each with the digits that it needs."""
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
         """Return the labels of all ticks, as `Formatter.format_ticks`."""
@@ -62,8 +62,8 @@ class LogDecimalFormatter(DecimalFormatter):
 def set_ticks(axis: Axis, scale: Scale, length: float) -> None:
     """Set the ticks of an axis whose limits are known.
 
-    A logarithmic axis that spans less than `MIN_AXIS_RATIO` has the ticks of a linear one: powers
-    of ten would give it none, and the minor labels of matplotlib overlap.
+    A logarithmic axis that spans less than `MIN_AXIS_RATIO` has linear ticks: it contains no powers
+    of ten, and the minor labels of matplotlib overlap.
 
     `length` is the length of the axis [in].
     """
@@ -106,7 +106,7 @@ def symlog_candidates(low: float, high: float) -> list[float]:
 
 
 def select_apart(candidates: Sequence[float], places: Float1D, distance: float) -> list[float]:
-    """Select the candidates whose places are at least `distance` from those selected before."""
+    """Select the candidates that are at least `distance` away from the previously selected ones."""
     chosen: list[int] = []
     for k, place in enumerate(places):
         if all(abs(place - places[other]) >= distance for other in chosen):

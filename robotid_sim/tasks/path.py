@@ -1,4 +1,4 @@
-"""Closed-loop tasks: a path in joint space, driven at a chosen lap time with smooth ends."""
+"""Closed-loop tasks: a path in joint space, followed in a chosen lap time with smooth ends."""
 
 from dataclasses import dataclass, field
 from itertools import product
@@ -31,7 +31,7 @@ SWING_SHARES = (1.0, 0.5, 0.25, 0.1)
 """Shares of this amplitude to try until there are no contacts."""
 
 FURTHER_POSES = 50
-"""Number of further poses for a task in joint space, after home and the middle of the limits."""
+"""Number of additional poses for a task in joint space, after home and the middle of the limits."""
 
 SPACE_REMEDY = "give a smaller clearance, or let links touch (design.constraints)"
 """Remedy for a task with contacts in all poses."""
@@ -44,7 +44,7 @@ class JointPath:
 
     joint_names: tuple[str, ...]
     task: str
-    """Name of its shape: ``circle``, ``joint-ellipse``, ..."""
+    """Name of the task: ``circle``, ``joint-ellipse``, ..."""
     points: Float2D
     """Positions at equal steps of the phase, both ends included, shape (M, n)."""
     singularity_index: Float1D
@@ -52,7 +52,7 @@ class JointPath:
 
     def __post_init__(self) -> None:
         freeze(self, (None, len(self.joint_names)), "points")
-        index = np.array(self.singularity_index, dtype=float)  # it may be infinite
+        index = np.array(self.singularity_index, dtype=float)  # the index may be infinite
         if index.shape != (len(self.points),) or not (index > 0.0).all():
             raise ShapeError(
                 f"a path of {len(self.points)} points needs as many singularity indices"
@@ -126,10 +126,10 @@ class Lap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedPath:
-    """A path whose phase is the time: at rest at both ends, between them at the given speed."""
+    """Path with time as phase: at rest at both ends, at the given speed between them."""
 
     path: JointPath
-    """Its points are at equal steps of the time."""
+    """Path with points at equal time steps."""
     duration: float
     """Time [s]."""
     period: float | None = None
@@ -177,8 +177,8 @@ def shape_path(
     of its ranges; with fewer, only the position of the tip counts. Without a center, the home pose
     and random configurations are tried as centers, the best conditioned first, until the path is
     within the limits and everywhere has a singularity index below `MAX_PLACED_SINGULARITY_INDEX`;
-    with one, up to `MAX_SINGULARITY_INDEX`. With no center, plane or size, and no solution,
-    the joints follow the analog.
+    with a given center, up to `MAX_SINGULARITY_INDEX`. If no center, plane or size is given and
+    there is no solution, the joints follow the analog.
 
     Parameters
     ----------
@@ -189,7 +189,8 @@ def shape_path(
     center : tuple of float, optional
         Center in the root frame [m]; searched by default.
     plane : str, optional
-        Plane of the root frame: ``xy``, ``yz`` or ``xz``; by default any, or that of a planar arm.
+        Plane of the root frame: ``xy``, ``yz`` or ``xz``; by default any, or the plane of a planar
+        arm.
     size : float, optional
         Size of the shape [m]; by default the first of 15, 10 and 5 % of the reach that works.
     keeps : callable, optional
@@ -198,7 +199,7 @@ def shape_path(
     Returns
     -------
     path : JointPath
-        With the singularity index along it.
+        Path with its singularity index.
 
     Raises
     ------
@@ -253,7 +254,7 @@ def make_tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
 def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> Lap:
     """Find the shortest lap within a share of velocity, acceleration and torque limits.
 
-    A torque limit of which gravity alone exceeds the share does not count.
+    A torque limit is ignored if gravity alone exceeds its share.
 
     Parameters
     ----------
@@ -264,7 +265,7 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
     share : float
         Share of the limits.
     longest : float
-        Time of the lap if even this is too fast [s].
+        Lap time that is used if even this lap is too fast [s].
 
     Returns
     -------

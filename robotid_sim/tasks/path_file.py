@@ -52,7 +52,7 @@ MAX_VALUE = 1e9
 """Largest magnitude of a joint position or a coordinate [rad or m]."""
 
 SHORTEST_STEP, LONGEST_STEP = 1e-6, 100.0
-"""Range of the time between rows [s]; times in other units are outside."""
+"""Range of the time between rows [s]; times in other units are usually outside."""
 
 TURN_LENGTH = 0.2
 """Path length for a rotation of the tip by 1 rad [m]."""
@@ -121,7 +121,7 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
     [m], or ``x,y,z,qx,qy,qz,qw``, in the root frame, and optionally ``t`` [s]; x, y
     and z mean joints if there are joints of these names. Times increase by `SHORTEST_STEP` to
     `LONGEST_STEP` per row. Lines that start with ``#`` are comments. Raises `FileFormatError` if
-    the file cannot be read, or a row or a column is not usable, with its name.
+    the file cannot be read or a row or column, which it names, is not usable.
     """
     file = Path(path)
     try:
@@ -256,17 +256,17 @@ def _times(file: str, t: Float1D) -> Float1D:
 class PathFile(Task):
     """Path from a CSV file: joint positions or tip poses, with or without times.
 
-    The columns are those of `robotid_sim.tasks.path_file.read_waypoints`. Between the rows
-    is a smooth curve: a straight edge needs points along it. With ``x,y,z`` alone the orientation
-    is that of the start, which is searched from the home pose or, if the path then fails or has a
-    large singularity index, from random configurations. Without a column ``t`` the speed is that of
-    laps; with one it is the file's, but the motion starts and ends at rest.
+    The columns are those of `robotid_sim.tasks.path_file.read_waypoints`. A smooth curve connects
+    the rows: a straight edge needs points along it. With ``x,y,z`` alone the orientation is that of
+    the start, which is searched from the home pose or, if the path then fails or has a large
+    singularity index, from random configurations. Without a column ``t`` the speed is that of laps;
+    with one the times of the file apply, but the motion starts and ends at rest.
     """
 
     needs_file: ClassVar[bool] = True
 
     path: str = ""
-    """The file; it must be given."""
+    """Path of the file; required."""
 
     def __post_init__(self) -> None:
         if not self.path:

@@ -1,4 +1,4 @@
-r"""Placement of a tip task in the workspace of an arm: deterministic, by kinematics alone.
+r"""Placement of a tip task in the workspace of an arm: deterministic, by kinematics only.
 
 Shapes of the tip in a plane: closed curves over the phase, of unit size.
 
@@ -36,7 +36,7 @@ from robotid_sim.trajectory.reference import unit_quintic
 PlaneName = Literal["xy", "yz", "xz"]
 
 PLANE_AXES: dict[PlaneName, tuple[int, int]] = {"xy": (0, 1), "yz": (1, 2), "xz": (0, 2)}
-"""Axes of the root frame that span a plane: those of the two offsets."""
+"""Axes of the root frame that span a plane, in the order of the two offsets."""
 
 LIFT_PHASE = (0.0, 0.4)
 TRANSFER_PHASE = (0.2, 0.8)
@@ -47,7 +47,7 @@ LOWERING_PHASE = (0.6, 1.0)
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class PlaneShape:
-    """A closed curve of the tip in a plane, and an analog of the joints to replace it."""
+    """Closed curve of the tip in a plane, with an analog in joint space as replacement."""
 
     name: str
     size_name: str
@@ -142,7 +142,7 @@ CONTACT_MESSAGE = "its links would touch one another or the floor, or come too c
 """Reason to reject a path that the arm can follow."""
 
 Keeps = Callable[[Float2D], bool]
-"""Whether all poses of a path, shape (N, n), are free of contacts."""
+"""Function: whether all poses of a path, shape (N, n), are free of contacts."""
 
 SIZE_SHARES = (0.15, 0.10, 0.05)
 """Sizes to try, over the reach of the arm."""
@@ -166,11 +166,11 @@ def best_of(
     keeps: Keeps | None = None,
     points: int = MIN_POINTS,
 ) -> tuple[Attempt, PathSolution] | None:
-    """Select the first good attempt, else the best one; None without attempts.
+    """Select the first good attempt, otherwise the best one.
 
-    A good one has a singularity index up to `MAX_PLACED_SINGULARITY_INDEX` and no contacts. The
-    best one gets furthest with an index up to `largest_index`; of complete paths it is the best
-    conditioned.
+    None without attempts. A good attempt has a singularity index up to
+    `MAX_PLACED_SINGULARITY_INDEX` and no contacts. The best one gets furthest with an index up to
+    `largest_index`; of complete paths the best conditioned one is selected.
     """
     best, best_merit = None, (False, -1.0, False, 0.0)
     for attempt in attempts:
@@ -179,7 +179,7 @@ def best_of(
         worst = float(solution.singularity_index.max(initial=1.0))
         if solution.failure is None and worst <= MAX_PLACED_SINGULARITY_INDEX:
             return attempt, solution
-        # Of two that stop at the same point, the obstacle of a reachable one is more helpful.
+        # If two stop at the same point, the obstacle on a reachable path is more helpful.
         merit = (solution.failure is None, solution.share, solution.within_reach, -worst)
         if best is None or merit > best_merit:
             best, best_merit = (attempt, solution), merit
@@ -187,7 +187,7 @@ def best_of(
 
 
 def check_clearance(solution: PathSolution, keeps: Keeps | None) -> PathSolution:
-    """Add an obstacle to a solution with contacts."""
+    """Record an obstacle in a solution with contacts."""
     if keeps is None or solution.failure is not None or keeps(solution.q):
         return solution
     return replace(solution, failure=CONTACT_MESSAGE)
@@ -204,9 +204,9 @@ def place(
     """Find joint positions along a shape of the tip; None if no shape fits without given options.
 
     Without a center, the shape is tried around the home pose and random configurations, the best
-    conditioned first; with one, with the orientations of these. Planes are those of the root frame,
-    or the plane of a planar arm. Raises `PathError` if no shape with the given center, plane or
-    size works.
+    conditioned first; with a center, the orientations of these poses are tried. Planes are the
+    planes of the root frame, or the plane of a planar arm. Raises `PathError` if no shape with the
+    given center, plane or size works.
     """
     demand = tip_demand(robot)
     sizes = [share * reach(robot) for share in SIZE_SHARES] if size is None else [size]

@@ -36,7 +36,7 @@ class RunPlan:
     """Settings of all tasks of a comparison."""
 
     slow_lap: float | None = 15.0
-    """Time of the slow lap [s], at least that of the fast one; None for the fast lap only."""
+    """Time of the slow lap [s], at least that of the fast lap; None for the fast lap only."""
     share: float = 0.6
     """Share of the limits used by the fast lap."""
     longest: float = 30.0
@@ -66,9 +66,10 @@ class TaskRun:
     path: JointPath | None = None
     """The path that the trajectory follows; None for a step."""
     offset: Float1D | None = None
-    """Start pose minus that of the trajectory [rad or m], shape (n,); None without an offset."""
+    """Start pose minus first pose of the trajectory [rad or m], shape (n,); None without an offset.
+    """
     slow: bool = False
-    """Whether it is a second, slower run of the same path."""
+    """Whether this is the second, slower run of the same path."""
 
     def __post_init__(self) -> None:
         freeze(self, (len(self.trajectory.joint_names),), "offset", optional=True)
@@ -83,7 +84,7 @@ class Task(ABC):
     """A task for any robot; a frozen dataclass of its options."""
 
     needs_file: ClassVar[bool] = False
-    """Whether its path comes from a file, the option ``path``."""
+    """Whether the path of the task is read from a file, the option ``path``."""
 
     is_step: ClassVar[bool] = False
     """Whether the robot starts at an offset from the pose to hold."""
@@ -102,7 +103,7 @@ class Task(ABC):
         Returns
         -------
         runs : list of TaskRun
-            The runs, a fast one first.
+            The runs, the fast one first.
         """
 
 
@@ -121,7 +122,7 @@ def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class ShapeTask(Task):
-    """A shape that the tip draws in a plane; see `robotid_sim.tasks.path.shape_path`."""
+    """Shape that the tip traces in a plane; see `robotid_sim.tasks.path.shape_path`."""
 
     shape: ClassVar[PlaneShape]
 
@@ -172,7 +173,7 @@ class Circle(ShapeTask):
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class Line(ShapeTask):
-    """Straight line of the tip along the diagonal of a plane, forth and back."""
+    """Straight line of the tip along the diagonal of a plane, forward and back."""
 
     shape: ClassVar[PlaneShape] = LINE_SHAPE
 

@@ -1,4 +1,4 @@
-r"""Fourier series of a point in space, on a circle that closes once a run."""
+r"""Fourier series of a point in space, on a circle that is completed once per run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ from robotid_sim.trajectory.reference import (
 )
 
 NODE_COUNT = 256
-"""Poses of a run that are solved one after the other; others are found from the nearest."""
+"""Number of poses of a run that are solved in sequence; others start from the nearest of them."""
 
 
 def cartesian_basis(t: Float1D, harmonics: int, period: float) -> tuple[Float, Float, Float]:
-    r"""Return the maps from (a, b, c) to position - center, velocity and acceleration of the point.
+    r"""Return the maps from (a, b, c) to position minus center, velocity and acceleration.
 
     .. math:: Q_x = \sum_k a_k \cos P + S, \quad Q_y = \sum_k a_k \sin P + S, \quad Q_z = S, \qquad
         S = \sum_k \frac{b_k}{k \omega} \sin k \omega t - \frac{c_k}{k \omega} \cos k \omega t
@@ -53,12 +53,12 @@ def cartesian_basis(t: Float1D, harmonics: int, period: float) -> tuple[Float, F
 class CartesianFourierTrajectory:
     r"""Motion of a point of the arm by a circle and a Fourier series, through inverse kinematics.
 
-    The formula is that of `cartesian_basis`, about a center. Readings of the publication [1]_: the
-    center is not printed and is added here; the polynomial P is the quintic from 0 to
+    The formula is that of `cartesian_basis`, about a center. Interpretation of the publication
+    [1]_: the center is not printed and is added here; the polynomial P is the quintic from 0 to
     :math:`2 \pi` that rests at both ends; ``tym`` is the time; the sum over :math:`a_k` is a single
     radius, as printed; all three coordinates share one S, as printed. Velocity and acceleration
     vanish at both ends, eq. (48), if :math:`\sum_k b_k = 0` and :math:`\sum_k k\, c_k = 0`. The
-    published coefficients do not fulfil that and are not reproduced.
+    published coefficients do not satisfy this and are not reproduced.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The ways from home to a motion and back: quintics, slow enough for half of the limits."""
+"""Approach from home to a motion and return: quintics within half of the limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,18 +25,18 @@ from robotid_sim.trajectory.reference import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HomedTrajectory:
-    """A motion with an approach from home before it, a way back home after it, or both.
+    """A motion with an approach from home, a return to home, or both.
 
-    The motion keeps its own time, so that the approach takes times before its start.
+    The time of the motion is unchanged, so that the approach precedes its start.
     """
 
     motion: Excitation
     home: Float1D
-    """Where the approach starts and the way back ends [rad or m], shape (n,)."""
+    """Pose at the start of the approach and the end of the return [rad or m], shape (n,)."""
     approach: float = 0.0
     """Duration of the approach [s]; zero for none."""
     back: float = 0.0
-    """Duration of the way back [s]; zero for none."""
+    """Duration of the return [s]; zero for none."""
 
     def __post_init__(self) -> None:
         freeze(self, (len(self.motion.joint_names),), "home")
@@ -115,9 +115,9 @@ class HomedTrajectory:
 def add_approach(
     robot: Robot, motion: Excitation, home: Sequence[float] | Float1D | None = None
 ) -> HomedTrajectory:
-    """Return a motion with an approach from home, by default that of the robot.
+    """Add an approach from home, by default the home pose of the robot, to a motion.
 
-    Raises `InfeasibleError` if home, or the pose where the motion starts, is outside the limits.
+    Raises `InfeasibleError` if home, or the start pose of the motion, is outside the limits.
     """
     pose = robot.home if home is None else readonly(home, shape=(robot.dof,), name="home")
     _require_inside(robot, pose, "the pose 'home'", "choose another one")
@@ -128,7 +128,7 @@ def add_approach(
 
 
 def add_return(robot: Robot, trajectory: Excitation) -> HomedTrajectory:
-    """Return a trajectory that ends where it starts, by a way back after its motion.
+    """Add a return after the motion, so that the trajectory ends at its start pose.
 
     Raises `InfeasibleError` if the motion ends outside the limits.
     """

@@ -1,12 +1,12 @@
-r"""Functions of time of which a run from rest to rest is a combination.
+r"""Basis functions of time for runs from rest to rest.
 
 One joint of a run moves as :math:`q(t) = \sum_k c_k f_k(t)` for times from 0 to T. The first
 function is one: its coefficient is the pose in which the run starts and ends. The others vanish at
 both ends with their first two derivatives.
 
 Every basis has a `duration` T [s], a `size` d, ``derivative(t, m)`` of shape (N, d) for orders m
-from 0 to 3, and ``bounds(m)``, rows B with :math:`\max_t |q^{(m)}(t)| \le \max |B c|`: so limits
-are linear and hold at all times, not only on a grid.
+from 0 to 3, and ``bounds(m)``, rows B with :math:`\max_t |q^{(m)}(t)| \le \max |B c|`: limits are
+linear and hold at all times, not only on a grid.
 
 Runs from a rest pose back to it.
 """
@@ -36,23 +36,23 @@ from robotid_sim.trajectory.reference import (
 )
 
 PIECES_PER_INTERVAL = 4
-"""Pieces of a knot interval that have control points of their own; the hull is tight to 3 %."""
+"""Pieces of a knot interval with separate control points; the hull is tight to 3 %."""
 
 PIECES_PER_HARMONIC = 5
 PIECE_DEGREE = 4
 LIMIT_RESERVE = 1e-3
-"""Share of limits kept for the interpolation of a piece: off by 5e-5 of the fastest harmonic."""
+"""Share of limits reserved for the interpolation error of a piece, 5e-5 of the fastest harmonic."""
 
 
 MAX_FUNCTIONS = 50
-"""Most harmonics, control points or poses of a joint, for which a design fits into memory."""
+"""Largest number of harmonics, control points or poses of a joint for which memory suffices."""
 
 
 def require_few(name: str, count: int) -> None:
-    """Raise if a joint would have so many functions of time that a design runs out of memory.
+    """Raise if a joint has so many functions of time that a design runs out of memory.
 
-    The limits are a matrix that grows with the square of their number: at 50 harmonics of six
-    joints the solver takes gigabytes. Raises `OptionError` if there are more than `MAX_FUNCTIONS`.
+    The matrix of limits grows with the square of their number: at 50 harmonics of six joints the
+    solver takes gigabytes. Raises `OptionError` if there are more than `MAX_FUNCTIONS`.
     """
     if count > MAX_FUNCTIONS:
         raise OptionError(
@@ -69,18 +69,18 @@ def _require_basis(duration: float, name: str, count: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FourierQuinticBasis:
-    r"""Sines and cosines, each with the quintic that brings it to rest at both ends.
+    r"""Sines and cosines, each plus a quintic so that it is at rest at both ends.
 
     .. math:: q(t) = c_0 + \sum_{k=1}^{H} \frac{a_k}{k\omega} \sin k\omega t
         - \frac{b_k}{k\omega} \cos k\omega t + P(t)
 
     The published polynomial [1]_ has six coefficients that follow from position, velocity and
-    acceleration at both ends. As those of the series are the same at both, with s = t / T,
+    acceleration at both ends. As the series has equal values at both ends, with s = t / T,
 
     .. math:: P = p + v T (s - 10 s^3 + 15 s^4 - 6 s^5) + \tfrac{1}{2} \alpha T^2 s^2 (1 - s)^2,
 
-    where p, v and :math:`\alpha` are missing from the series there. Unlike the coefficients of the
-    plain series, all 2 H are free.
+    where p, v and :math:`\alpha` compensate the series at the ends. Unlike the coefficients of a
+    series without it, all 2 H are free.
 
     References
     ----------
@@ -133,12 +133,12 @@ class BSplineBasis:
 
     With the first three control points alike, and the last three, velocity and acceleration vanish
     at both ends; the control points between are free. Limits bound the control points of the
-    derivatives in Bezier form on quarters of the knot intervals, in whose convex hull they run:
+    derivatives in Bezier form on quarters of the knot intervals, whose convex hull contains them:
     more rows than B-spline control points, but within 3 % of the extrema.
 
-    A cubic spline has two continuous derivatives. So accelerations and torques have corners, and
-    the jerk jumps at every knot, at the start from rest too: what the drives are asked for is
-    continuous, but elastic joints ring at each jump, and a jerk limit bounds the steps between.
+    A cubic spline has two continuous derivatives. Therefore accelerations and torques have corners,
+    and the jerk jumps at every knot, also at the start from rest: commanded torques are continuous,
+    but elastic joints ring at each jump, and a jerk limit bounds the jerk between the knots.
 
     References
     ----------
@@ -183,12 +183,12 @@ class BSplineBasis:
 
 @dataclass(frozen=True, slots=True)
 class QuinticBasis:
-    r"""Quintics from pose to pose, at rest in each; equal times for all ways.
+    r"""Quintics from pose to pose, at rest in each; equal times for all segments.
 
     Published designs choose velocities and accelerations at the poses too [1]_. Here they vanish:
-    then every way is monotone and its extrema are known exactly: :math:`\frac{15}{8} \delta / h`,
-    :math:`\frac{10}{\sqrt 3} \delta / h^2` and :math:`60\, \delta / h^3` for a way :math:`\delta`
-    in a time h. The jerk jumps at every pose.
+    every segment is monotone and its extrema are known exactly: :math:`\frac{15}{8} \delta / h`,
+    :math:`\frac{10}{\sqrt 3} \delta / h^2` and :math:`60\, \delta / h^3` for a displacement
+    :math:`\delta` in a time h. The jerk jumps at every pose.
 
     References
     ----------
@@ -198,7 +198,7 @@ class QuinticBasis:
 
     duration: float
     poses: int
-    """Number of free poses; the run leaves from another one and returns to it."""
+    """Number of free poses; the run also starts and ends in a rest pose."""
 
     def __post_init__(self) -> None:
         _require_basis(self.duration, "poses", self.poses)
@@ -219,7 +219,7 @@ class QuinticBasis:
         return np.hstack([first((len(t), 1)), (way[:, :-1] - way[:, 1:]) / h**order])
 
     def bounds(self, order: int) -> Float2D:
-        """Return rows whose largest value is that of a derivative."""
+        """Return rows whose largest value is the largest value of a derivative."""
         poses = np.eye(self.size)
         poses[:, 0] = 1.0
         if order == 0:
@@ -237,13 +237,13 @@ def control_points(function: Callable[[Float1D], Float2D], edges: Float1D, degre
     """Return Bernstein coefficients of a function on every piece between edges.
 
     Exact for piecewise polynomials of the degree; others are interpolated at Chebyshev points.
-    `function` takes times (N,) to values (N, d) and is continuous if the degree is not zero;
-    `edges` are the ends of the M pieces, shape (M + 1,). The function runs in the convex hull of
-    the rows, shape (M degree + 1, d), for degree zero (M, d).
+    `function` maps times (N,) to values (N, d) and is continuous if the degree is not zero; `edges`
+    are the ends of the M pieces, shape (M + 1,). The convex hull of the rows, shape (M degree + 1,
+    d), for degree zero (M, d), contains the function.
     """
     if degree == 0:
         return function(0.5 * (edges[1:] + edges[:-1]))
-    # Inside the pieces: at their ends a derivative may be that of the neighbor.
+    # Inside the pieces: at their ends a derivative may belong to the neighboring piece.
     s = 0.5 - 0.5 * np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
     bernstein = np.stack(
         [BPoly(np.eye(degree + 1)[:, k, None], [0.0, 1.0])(s) for k in range(degree + 1)], axis=1

@@ -2,7 +2,7 @@
 
 Point-to-point motion by a quintic polynomial, at rest at both ends.
 
-Whether a robot can run a trajectory: its use of the limits, and its number of samples.
+Check of a trajectory for a robot: use of the limits and number of samples.
 """
 
 import math
@@ -48,7 +48,7 @@ class Trajectory(Protocol):
 
     @property
     def start(self) -> float:
-        """First time [s]; negative where an approach precedes the motion proper."""
+        """First time [s]; negative if an approach precedes the motion."""
         ...
 
     @property
@@ -85,7 +85,7 @@ def require_number(name: str, value: object) -> None:
 
 
 def require_duration(name: str, value: float) -> None:
-    """Raise `OptionError` unless a run takes a time whose powers are numbers."""
+    """Raise `OptionError` unless the duration of a run and its powers are finite."""
     require_number(name, value)
     if not value >= MIN_DURATION:
         raise OptionError(
@@ -107,7 +107,7 @@ def require_start(value: float) -> None:
 
 
 def run_time(trajectory: Trajectory) -> float:
-    """Return the time of one run [s], without the ways from home and back."""
+    """Return the time of one run [s], without approach and return."""
     if trajectory.period is not None:
         return trajectory.period
     return float(getattr(trajectory, "motion", trajectory).duration)
@@ -188,7 +188,7 @@ def unit_quintic(s: Float, order: int = 0) -> Float:
 
 
 def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: float) -> float:
-    """Return a duration that keeps a quintic within a share of velocity and acceleration limits.
+    """Compute a duration that keeps a quintic within a share of velocity and acceleration limits.
 
     At least one second, rounded up to a multiple of `APPROACH_STEP` [s]; the ends have shape (n,).
     """
@@ -200,22 +200,22 @@ def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: f
 
 
 MAX_SAMPLES = 1e7
-"""Largest number of samples of a run, for the memory of a usual machine."""
+"""Largest number of samples of a run, limited by the memory of a typical computer."""
 
 TIME_COUNT = 2000
 """Number of times at which the use of limits is evaluated."""
 
 MIN_EXCESS = 1.01
-"""Minimum use of a limit above rounding."""
+"""Smallest excess over a limit that is larger than rounding."""
 
 MAX_PERCENT_RATIO = 1e4
-"""Use of a limit that is no longer told as a percentage."""
+"""Use of a limit above which messages do not state a percentage."""
 
 
 def limit_use(
     robot: Robot, path: Trajectory, span: tuple[float, float] | None = None
 ) -> dict[str, list[float]]:
-    """Return how much of its limits a trajectory uses, joint by joint; all along, or in a span."""
+    """Compute the use of the limits by a trajectory, joint by joint; overall or in a time span."""
     motion = path(np.linspace(*(span or (path.start, path.duration)), TIME_COUNT))
     limits = robot.limits
     uses = {
@@ -229,7 +229,7 @@ def limit_use(
 def require_samples(
     seconds: float, rate: float, what: str, remedy: str = "give fewer periods"
 ) -> None:
-    """Raise `OptionError` if a run of some time has too many samples; it names what is so long."""
+    """Raise `OptionError` if a run has too many samples; the message names the cause."""
     if not seconds * rate <= MAX_SAMPLES:
         raise OptionError(
             f"{what} runs for {seconds:.3g} s, which are {seconds * rate:.3g} samples at {rate:g} "
@@ -244,7 +244,10 @@ def require_runnable(path: Excitation, robot: Robot, rate: float, where: str) ->
     """
     require_samples(path.duration - path.start, rate, where)
     end = float(getattr(path, "motion", path).duration)
-    for span in ((path.start, path.duration), (0.0, end)):  # a short motion hides in a long way
+    for span in (
+        (path.start, path.duration),
+        (0.0, end),
+    ):  # a short motion is hidden in a long path
         try:
             with np.errstate(all="ignore"):
                 uses = limit_use(robot, path, span)

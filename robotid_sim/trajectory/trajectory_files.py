@@ -1,6 +1,6 @@
-"""Trajectories as JSON files, of whatever family.
+"""Trajectories of any family as JSON files.
 
-A trajectory as a table for a robot controller: approach, motion and way back at one rate.
+A trajectory as a table for a robot controller: approach, motion and return at one rate.
 """
 
 import csv
@@ -23,7 +23,7 @@ from robotid_sim.trajectory.motion_basis import BASIS_CLASSES, RestToRest
 from robotid_sim.trajectory.reference import Excitation, Reference
 
 FAMILY_NAMES = ("fourier", "cartesian-fourier", "homed", *BASIS_CLASSES)
-"""What the key ``family`` of a file may say."""
+"""Permitted values of the key ``family`` of a file."""
 
 MAX_NUMBER = 1e9
 """Largest number in a file."""
@@ -32,11 +32,11 @@ COMPARISON_POSITION = 0.5
 """Position of every joint in which two robots are compared [rad or m]."""
 
 MAX_POSE_DISTANCE = 1e-6
-"""Maximum distance of joints in that pose of equal robots [m]."""
+"""Maximum distance between joints of equal robots in this pose [m]."""
 
 
 def save_trajectory(trajectory: Excitation, path: str | Path, robot: Robot) -> None:
-    """Write a trajectory as JSON, with what tells its robot from others; all bits are kept."""
+    """Write a trajectory as JSON, with data that identify its robot; all bits are kept."""
     of = {"name": robot.name, "origins": _origins(robot).tolist()}
     write_json(path, "trajectory", SCHEMA_VERSION, {"robot": of, **trajectory.content()})
 
@@ -45,8 +45,8 @@ def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
     """Read a trajectory of any family, of a robot if one is given.
 
     Raises `FileFormatError` if the file is missing, incomplete, or of another kind, family or newer
-    schema; or if its joints are not those of the robot, by their names or, if the file says it,
-    their places.
+    schema; or if the joints of the robot have other names or, if the file contains them, other
+    places.
     """
     content = read_json(path, "trajectory", SCHEMA_VERSION)
     worst = max(map(abs, _numbers(content)), default=0.0)
@@ -65,7 +65,7 @@ def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
 
 
 def _numbers(value: Any) -> Iterator[float]:
-    """Yield the numbers of a JSON value, however deep."""
+    """Yield the numbers of a JSON value at any depth."""
     values = [value]
     while values:
         part = values.pop()
@@ -124,7 +124,7 @@ QUANTITIES = ("q", "dq", "ddq")
 """Position, velocity and acceleration."""
 
 LIMIT_TOLERANCE = 1e-9
-"""What a limit may be exceeded by, relative: rounding."""
+"""Largest relative excess over a limit that counts as rounding."""
 
 
 def export_csv(
@@ -138,15 +138,15 @@ def export_csv(
     """Write a trajectory as CSV, from rest to rest at the same pose.
 
     It starts with its approach, or one from the home pose of the robot if it has none, and ends
-    with a way back to where it started. Lines with ``#`` tell when the motion proper runs, and the
+    with a return to its start. Lines with ``#`` state the time span of the motion itself and the
     units of the joints. Then come the header line, as in the CSV of logs, and the rows: ``t`` [s]
     from zero, ``q.<joint>``, ``dq.<joint>``, ``ddq.<joint>``. Numbers keep all bits. With positions
-    only, the file is one that `robotid_sim.tasks.path_file.PathFile` reads.
+    only, `robotid_sim.tasks.path_file.PathFile` can read the file.
 
-    The rate is in samples a second; after the end one sample more may rest, to fill the last step.
-    Raises `OptionError` if it is not positive, a quantity unknown, or the joints are those of
-    another robot, `InfeasibleError` if a sample is outside the limits of the robot (the text names
-    joint, limit and time), and `FileFormatError` if the file cannot be written.
+    The rate is in samples per second; one additional sample at rest may follow, to complete the
+    last step. Raises `OptionError` if it is not positive, a quantity unknown, or the joints are
+    those of another robot, `InfeasibleError` if a sample is outside the limits of the robot (the
+    text names joint, limit and time), and `FileFormatError` if the file cannot be written.
     """
     _check(trajectory, rate, robot, quantities)
     moves = trajectory

@@ -1,4 +1,4 @@
-"""The closed loop in the engine: validation of the identified model by control.
+"""Validation of the identified model by control: closed loops in the engine.
 
 Every loop runs on the true plant; only the model inside the controller differs. The gains come from
 the nominal model once and are the same for all.
@@ -47,7 +47,7 @@ _Case = tuple[str, str, str, str, int]
 """Controller, model, scenario, task and number of a run."""
 
 Models = Mapping[str, Robot | Sequence[Robot]]
-"""Models inside the controllers, by name; with a sequence, run r uses its entry r."""
+"""Models inside the controllers, by name; if a sequence is given, run r uses its entry r."""
 
 
 @public_value
@@ -62,7 +62,7 @@ class ClosedLoop:
 
     @property
     def controller(self) -> str:
-        """The controller of gaps and figures."""
+        """Name of the controller of tracking gaps and figures."""
         return self.runs[0].controller
 
     def find(
@@ -97,11 +97,11 @@ class ClosedLoop:
         """Compute the remaining share of the tracking gap, worst lap.
 
         It compares undisturbed RMS errors of all joints of one unit together. If the nominal model
-        tracks no worse than the true one there is no gap, and the excess of the third one is
-        relative to the error of the true one.
+        tracks no worse than the true one, there is no gap, and the excess of the third model is
+        relative to the error with the true one.
 
         The share is 0 if the third model tracks as well as the true one, None if a run is missing.
-        Units are by joint.
+        Units are listed by joint.
         """
         compared = self._compare_models(units, lambda run: run.rms_error, model)
         tiny = float(np.finfo(float).tiny)
@@ -112,12 +112,15 @@ class ClosedLoop:
         return max(shares, default=None)
 
     def is_sensitive_to_model(self, units: Sequence[str]) -> bool:
-        """Return whether a lap depends on the model, joints of one unit; False without a model."""
+        """Check whether a lap depends on the model, for joints of one unit.
+
+        False without a model.
+        """
         compared = self._compare_models(units, lambda run: run.rms_error, IDENTIFIED)
         return not compared or any(len(set(errors)) > 1 for errors in compared)
 
     def mismatch_left(self, units: Sequence[str]) -> float | None:
-        """Compute the torque error of the identified over the nominal model, joints of one unit."""
+        """Compute the torque error of the identified over that of the nominal model."""
         compared = self._compare_models(units, lambda run: run.torque_error, IDENTIFIED)
         tiny = float(np.finfo(float).tiny)
         return max((after / max(before, tiny) for _, before, after in compared), default=None)
@@ -153,14 +156,14 @@ def run_closed_loops(
 ) -> ClosedLoop:
     """Run every controller with every model on every task in every scenario.
 
-    Run r takes phases, torque impacts and sensor noise from the child r of `rng`, the same for all
+    Run r draws phases, torque impacts and sensor noise from child r of `rng`, the same for all
     models and controllers; deterministic scenarios have one run. Disturbances are shares of the
     peak torque of the undisturbed run with the true model.
 
     Parameters
     ----------
     cell : Cell
-        Contains the plant, whose model is the true one; its sensors are not used.
+        Contains the plant, whose model is the true model; its sensors are not used.
     nominal : Robot
         Model for the gains.
     models : mapping of str to Robot or sequence of Robot
@@ -169,8 +172,7 @@ def run_closed_loops(
     rng : numpy.random.Generator
         Source of all random numbers.
     comparison : Comparison, optional
-        What to run.
-    reused : ClosedLoop, optional
+        Runs to compare. reused : ClosedLoop, optional
         Result of this function without `models`, all else equal: its runs are reused.
     workers : int
         Processes that share the runs.
@@ -185,7 +187,8 @@ def run_closed_loops(
     Raises
     ------
     SimulationDiverged
-        If the true model's loop diverges undisturbed; others are in `ClosedLoop.failures`.
+        If the undisturbed loop with the true model diverges; other failures are in
+        `ClosedLoop.failures`.
     """
     comparison = comparison or Comparison()
     tasks = reused.tasks if reused else tuple(task_runs(nominal, comparison))
@@ -196,11 +199,11 @@ def run_closed_loops(
     runs: Sequence[ControlRun | FailedRun] = (*reused.runs, *reused.failures) if reused else ()
     done = {_case(run): run for run in runs if run.model not in models}
     first = [make_undisturbed_task(cell, gains, task, rng, comparison) for task in tasks]
-    # These define the disturbance of the others; they are too few for processes.
+    # These runs scale the disturbances of the others; they are too few for processes.
     _run(first, done, 1, lambda loops: progress("control", 0.2 * loops))
     references = [_complete_run(done[_case(task)]) for task in first]
     further = _other_tasks(first, references, nominal, {**always, **models}, rng, comparison)
-    # Callers with known loops already have processes.
+    # Callers with loops to reuse already have processes.
     seconds = sum(task.trajectory.duration for task in further)
     count = workers if reused or seconds >= MAX_SERIAL_TIME else 1
     _run(
@@ -242,7 +245,7 @@ def _run(
 def make_undisturbed_task(
     cell: Cell, gains: LoopGains, task: TaskRun, rng: np.random.Generator, comparison: Comparison
 ) -> LoopTask:
-    """Make the undisturbed run of a task with first controller and true model.
+    """Make the undisturbed run of a task with the first controller and the true model.
 
     The generator is not used in an undisturbed loop.
     """
@@ -357,10 +360,10 @@ def task_motions(
 ) -> TaskMotions:
     """Run one task undisturbed with every model and return the motions of the plant.
 
-    These are runs of `run_closed_loops` with the same arguments, of its first controller.
+    These are the runs of `run_closed_loops` with the same arguments and its first controller.
 
-    The models are those inside the controller, by name. The task is a run, such as ``circle-fast``;
-    of a path such as ``circle`` it is the first run. Raises `UnknownNameError` if there is no such
+    The models are those inside the controller, by name. The task is a run such as ``circle-fast``;
+    a path such as ``circle`` means its first run. Raises `UnknownNameError` if there is no such
     run, `SimulationDiverged` or `ControllerError` if a loop fails; the message names the model.
     """
     comparison = comparison or Comparison()

@@ -21,7 +21,7 @@ from robotid_sim.trajectory.reference import Reference, require_samples
 from robotid_sim.validation.control_run import MAX_TRACE_SAMPLES, ControlRun
 
 TRUE, NOMINAL, IDENTIFIED = "true", "nominal", "identified"
-"""Names of the models that every comparison has."""
+"""Names of the models in every comparison."""
 
 UNDISTURBED_NAME = "undisturbed"
 
@@ -48,7 +48,7 @@ class Comparison:
     controllers: Mapping[str, ControllerFactory] = field(
         default_factory=lambda: {"sliding-mode": SlidingMode.from_gains}
     )
-    """Controllers that run with every model; gaps and figures are of the first one."""
+    """Controllers that run with every model; tracking gaps and figures use the first one."""
     baselines: Mapping[str, ControllerFactory] = field(default_factory=dict)
     """Controllers that run with the identified model only, on the first fast path."""
     tasks: Mapping[str, Task] = field(default_factory=lambda: {"circle": Circle()})
@@ -58,17 +58,17 @@ class Comparison:
             "sinusoidal": (SinusoidalTorque(),),
         }
     )
-    """Conditions that hold together, by the name of the scenario."""
+    """Conditions that apply together, by the name of the scenario."""
     undisturbed: bool = True
-    """Whether all models run undisturbed too; if not, only the true one, for its peak torque."""
+    """Whether all models also run undisturbed, or only the true one, for its peak torque."""
     runs: int = 1
-    """Repetitions with different phases, torque impacts, sensor noise, optimizers."""
+    """Repetitions with different phases, torque impacts, sensor noise and random estimators."""
     space: TaskSpace | None = None
     """Space in which paths keep the clearance; None for no check."""
     slow_lap: float | None = None
     """Time of the slow lap of every path [s]; None for the fast lap only."""
     bandwidth: float = DEFAULT_BANDWIDTH
-    """Minimum bandwidth [rad/s]; raised until the error bound holds, see `LoopGains`."""
+    """Minimum bandwidth [rad/s]; increased until the error bound holds, see `LoopGains`."""
     error: float = DEFAULT_TRACKING_ERROR
     """Maximum tracking error under the disturbance [rad or m]."""
     trace_samples: int = MAX_TRACE_SAMPLES
@@ -83,7 +83,7 @@ class Comparison:
 
 
 def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
-    """Plan the runs of the tasks, in their order, at the speeds that the nominal model allows.
+    """Plan the runs of the tasks, in their order, at the speeds that the nominal model permits.
 
     Raises `PathError` if a path or a step is not within reach, `FileFormatError` if the file of a
     path cannot be used, and `InfeasibleError` if a link at rest is below the floor.
@@ -98,7 +98,7 @@ def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
 def _task_runs(nominal: Robot, tasks: Mapping[str, Task], shared: RunPlan) -> list[TaskRun]:
     runs = {name: task.runs(nominal, shared) for name, task in tasks.items() if not task.is_step}
     first = next(iter(runs.values()), None)
-    if first is not None:  # steps hold the start pose of the first path
+    if first is not None:  # step tasks hold the start pose of the first path
         shared = replace(shared, start=first[0].trajectory(np.zeros(1)).q[0])
     runs |= {name: task.runs(nominal, shared) for name, task in tasks.items() if task.is_step}
     return [run for name in tasks for run in runs[name]]
@@ -109,8 +109,8 @@ def loop_gains(
 ) -> LoopGains:
     """Compute the gains for all models and tasks, from the fast run of every path.
 
-    Without paths the steps count; the control rate is in Hz. Raises `OptionError` if the rate, the
-    error or the bandwidth is not positive, or a task has too many samples or none.
+    Without paths the step tasks are used; the control rate is in Hz. Raises `OptionError` if the
+    rate, the error or the bandwidth is not positive, or a task has too many samples or none.
     """
     for task in tasks:
         seconds = task.trajectory.duration
@@ -201,22 +201,22 @@ def _interval(runs: Sequence[ControlRun], value: Quantity) -> Interval | None:
 
 
 def rms_of_unit(units: Sequence[str], unit: str) -> Quantity:
-    """Make the quantity: RMS tracking error of all joints of one unit."""
+    """Make the quantity RMS tracking error of all joints of one unit."""
     return lambda run: float(rms(run.rms_error[_has_unit(units, unit)]))
 
 
 def largest_of_unit(units: Sequence[str], unit: str) -> Quantity:
-    """Make the quantity: largest tracking error among the joints of one unit."""
+    """Make the quantity largest tracking error among the joints of one unit."""
     return lambda run: float(run.max_error[_has_unit(units, unit)].max())
 
 
 def torque_of_unit(units: Sequence[str], unit: str) -> Quantity:
-    """Make the quantity: root of the sum of mean squares of the torques of one unit."""
+    """Make the quantity root of the sum of mean squares of the torques of one unit."""
     return lambda run: float(np.linalg.norm(run.torque_rms[_has_unit(units, unit)]))
 
 
 def torque_rate_of_unit(units: Sequence[str], unit: str) -> Quantity:
-    """Make the quantity: root of the sum of mean squares of the torque rates of one unit."""
+    """Make the quantity root of the sum of mean squares of the torque rates of one unit."""
     return lambda run: float(np.linalg.norm(run.torque_variation[_has_unit(units, unit)]))
 
 

@@ -26,7 +26,7 @@ from robotid_sim.validation import metrics
 from robotid_sim.validation.metrics import Share, StepMetrics, step_metrics
 
 MIN_TORQUE_SHARE = 1e-3
-"""Minimum torque, as share of the largest joint's, as a reference for a mismatch."""
+"""Minimum reference torque of a mismatch, as a share of the largest torque of a joint."""
 
 MAX_TRACE_SAMPLES = 1000
 """Maximum number of samples of a run for figures, by default."""
@@ -38,7 +38,7 @@ OBSERVER_BANDWIDTH_RATIO = 1.75
 """Bandwidth of the velocity observer over that of the loop."""
 
 MAX_OBSERVER_BANDWIDTH = 0.25
-"""Maximum bandwidth of the observer over the sample rate [rad]."""
+"""Maximum bandwidth of the observer [rad/s] over the sample rate [Hz]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,12 +46,12 @@ class LoopTask:
     """One run with all inputs of a worker process."""
 
     cell: Cell
-    """Contains the plant before the scenario changes it."""
+    """Cell with the plant before the scenario changes it."""
     model: Robot
     model_name: str
     controller: str
     factory: ControllerFactory
-    """Builds the controller of that name."""
+    """Factory of the controller."""
     gains: LoopGains
     task: str
     trajectory: Trajectory
@@ -107,10 +107,10 @@ Values = Annotated[
 @public_value
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ControlRun:
-    """One closed-loop run; the tip is that of the robot, its errors distances in space.
+    """One closed-loop run; errors of the tip of the robot are distances in space.
 
-    An alias is the name in JSON, with the same order of fields; fields that are not in JSON are
-    empty in a loaded run.
+    Aliases are the names in JSON, where the order of fields is the same; fields that are not in
+    JSON are empty in a loaded run.
     """
 
     controller: str
@@ -132,7 +132,7 @@ class ControlRun:
     itae: Values
     """Integral of time times the absolute error [rad s^2 or m s^2]."""
     tip_rms_error: float
-    """The same of the tip [m]."""
+    """RMS distance of the tip from its reference [m]."""
     tip_max_error: float
     """[m]."""
     tip_iae: float
@@ -142,10 +142,10 @@ class ControlRun:
     torque_mismatch: Values
     """RMS torque error of the model along the reference over the RMS true torque."""
     rise_time: Annotated[float | None, Field(alias="rise_time_s")]
-    """Of the worst joint [s]; this and the next three are None for tasks that start on their path.
-    """
+    """Rise time of the worst joint [s]; it and the next three are None for tasks starting on their
+    path."""
     settling_time: Annotated[float | None, Field(alias="settling_time_s")]
-    """Until the error stays within 2 % of the step [s]."""
+    """Time until the error stays within 2 % of the step [s]."""
     overshoot: Annotated[Share | None, Field(alias="overshoot_percent")]
     """Overshoot beyond the reference, over the step."""
     steady_state_error: Annotated[Share | None, Field(alias="steady_state_error_percent")]
@@ -161,7 +161,7 @@ class ControlRun:
     torque_variation: Values
     """RMS torque rate [N m/s]."""
     chattering_index: Values
-    """Share of torque-rate energy above 50 Hz, beyond what the reference needs."""
+    """Share of torque-rate energy above 50 Hz, minus the share that the reference needs."""
     peak_torque: Values
     """Largest applied torque [N m]."""
     peak_ratio: Annotated[Values, Field(alias="peak_torque_ratio")]
@@ -185,7 +185,7 @@ class ControlRun:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Compare what is in JSON."""
+        """Compare the fields that are in JSON."""
         return isinstance(other, ControlRun) and self.content() == other.content()
 
     def __hash__(self) -> int:
@@ -223,7 +223,7 @@ class FailedRun:
 
 
 def run_loop(task: LoopTask) -> ControlRun | FailedRun:
-    """Run one loop in the engine and return its metrics, or how it failed."""
+    """Run one loop in the engine and return its metrics or its failure."""
     try:
         return _measure_run(task, record_loop(task))
     except (SimulationDiverged, ControllerError, RankDeficientError) as error:
@@ -331,7 +331,7 @@ def _trace(log: Log, error: Float2D, tip: Float2D, tip_reference: Float2D, most:
 
 
 def _is_displaced(start: Float1D) -> Bool1D:
-    """Return which joints start far enough from their reference for step metrics."""
+    """Find the joints that start far enough from their reference for step metrics."""
     return np.asarray(np.abs(start) > MIN_START_SHARE * np.abs(start).max())
 
 

@@ -1,20 +1,20 @@
 r"""Tests of the statistics of an identification, with stated rates of false alarms.
 
-All are ratios of sums of squares, F-distributed where the statement is right. A covariance from B
+All are ratios of sums of squares, F-distributed under the null hypothesis. A covariance from B
 blocks of residuals is itself random, and the squared error :math:`e^T \hat\Sigma^{-1} e` of b
 parameters then follows Hotelling's distribution [1]_,
 
 .. math:: \frac{B - b}{B b} \, e^T \hat\Sigma^{-1} e \sim F(b, B - b) .
 
-So does the difference of two independent estimates, with the degrees of freedom that
-`robotid_sim.validation.agreement` gives it; the mean over several pairs is taken as the F variable
-of the same mean and variance. The share of its parameters within their intervals has a variance of
-no more than :math:`p (1 - p) \sum_{ij} \rho_{ij}^2 / b^2`: indicators of two normal variables with
-the correlation :math:`\rho` have one of no more than :math:`\rho^2` (Mehler's expansion, which has
+The difference of two independent estimates also does, with the degrees of freedom from
+`robotid_sim.validation.agreement`; the mean over several pairs is approximated by the F variable of
+equal mean and variance. The share of its parameters within their intervals has a variance of no
+more than :math:`p (1 - p) \sum_{ij} \rho_{ij}^2 / b^2`: indicators of two normal variables with the
+correlation :math:`\rho` have a covariance of at most :math:`\rho^2` (Mehler's expansion, which has
 even powers only [3]_).
 
-A fit under constraints that the true robot keeps costs no more than the truth does, whose cost over
-the least one is b times a variable F(b, N - b): a likelihood ratio [2]_.
+A fit under constraints that the true robot satisfies costs at most as much as the truth, whose
+excess cost over the minimum is b times a variable F(b, N - b): a likelihood ratio [2]_.
 
 References
 ----------
@@ -47,7 +47,7 @@ from robotid_sim.validation.prediction import clean_log
 
 @dataclass(frozen=True, slots=True)
 class ResidualNoise:
-    """Residuals of a fit and those expected from sensor noise, RMS over rows and replicates, (n,).
+    """Residuals of a fit and expected from sensor noise, RMS over rows and replicates, shape (n,).
 
     Rows with noise above the average are divided by their ratio.
     """
@@ -55,13 +55,13 @@ class ResidualNoise:
     estimated: Float1D
     """Residuals, with the degrees of freedom of the fit [N m]."""
     expected: Float1D
-    """Deviation of the rows that torque noise and propagated encoder noise cause [N m]."""
+    """Deviation of the rows due to torque noise and propagated encoder noise [N m]."""
     replicates: int
-    """Number of logs of both numbers."""
+    """Number of logs behind both values."""
 
     @property
     def ratio(self) -> Float1D:
-        """Estimated over expected: 1 where the residual is noise only."""
+        """Estimated over expected residual: 1 if the residual is noise only."""
         return np.asarray(self.estimated / np.maximum(self.expected, np.finfo(float).tiny))
 
 
@@ -78,18 +78,18 @@ def residual_noise(
 ) -> ResidualNoise:
     """Fit replicates of a log and compare residuals with the spread between replicates.
 
-    A replicate is another measurement of the same true motion; the log itself is the first. All
-    pass the same fixed filters. The spread between replicates consists of torque noise and of
-    encoder noise propagated through the true model, without common errors, such as filter bias, a
-    delay or a wrong friction law; the residuals contain these too. Propagated encoder noise is
-    large only near friction reversals, where few rows would dominate both sums: a slow joint there
-    only shows the bend of its friction curve.
+    A replicate is another measurement of the same true motion; the log itself is the first. All are
+    processed by the same fixed filters. The spread between replicates consists of torque noise and
+    of encoder noise propagated through the true model, without common errors, such as filter bias,
+    a delay or a wrong friction law; the residuals contain these too. Propagated encoder noise is
+    large only near friction reversals, where few rows would dominate both sums: for a slow joint
+    they only reflect the curvature of its friction law.
 
     `plant` and the truth of `log` serve for scoring only; the preprocessor is fixed, see
     `Preprocessor.tune`. `motion` and `problem` are its results for the log, and each of `rngs`
     makes a further replicate.
     """
-    # Sensors are of the same cell, not of another one of the same type.
+    # The sensors are the same ones, not others of the same type.
     clean, cell_sensors = clean_log(log), fix_sensors(sensors, log)
     parts = [_compute_residuals(plant, estimator, motion, problem)]
     for k, rng in enumerate(rngs, start=1):
@@ -109,7 +109,7 @@ def residual_noise(
 def _compute_residuals(
     plant: Robot, estimator: Estimator, motion: Motion, problem: LinearProblem
 ) -> tuple[Float2D, Float2D]:
-    """Compute the residuals of a fit, and those of the true model."""
+    """Compute the residuals of a fit and of the true model."""
     beta = estimator.fit(problem, np.random.default_rng(0)).beta
     model = joint_torque(plant, motion.q, motion.dq, motion.ddq)
     if motion.row_filter is not None:
@@ -120,10 +120,10 @@ def _compute_residuals(
 
 
 MAX_NEES_RATIO = 1.5
-"""Maximum excess of the NEES without an alarm: intervals a fifth too narrow."""
+"""Maximum ratio of the NEES without an alarm: intervals are then a fifth too narrow."""
 
 MAX_RESIDUAL_RATIO = 1.05
-"""Maximum harmless ratio of residual to expected one."""
+"""Maximum harmless ratio of residual to expected residual."""
 
 
 class Range(NamedTuple):
@@ -153,7 +153,7 @@ def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -
 def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
     """Compute the range of the squared difference per direction, mean over independent pairs.
 
-    It is widened by `MAX_NEES_RATIO`; the share `false_alarm` of sound runs may lie outside.
+    The range is widened by `MAX_NEES_RATIO`; the share `false_alarm` of sound runs may lie outside.
     """
     ranks = np.array([pair.rank for pair in pairs], dtype=float)
     freedom = np.array([pair.f_dof for pair in pairs], dtype=float)
@@ -162,7 +162,7 @@ def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
     mean = float(means.mean())
     spread = float((relative * means**2).sum()) / (len(pairs) * mean) ** 2
     first = float(ranks.sum())
-    # The F variable of the same relative variance; for one pair, that of the pair.
+    # The F variable of equal relative variance; for one pair, its own distribution.
     second = 4.0 + 2.0 * (first + 2.0) / max(spread * first - 2.0, 1e-9)
     scale, half = mean * (second - 2.0) / second, 0.5 * false_alarm
     return Range(
@@ -206,7 +206,7 @@ def compute_constraint_limit(problem: LinearProblem, false_alarm: float) -> floa
 def residual_limit(problem: LinearProblem, noise: ResidualNoise, false_alarm: float) -> float:
     """Compute the limit of the largest ratio of residual to expected noise in sound runs.
 
-    The joint is the worst of all, replicates of the noise give the freedom, and the share
+    It is for the worst joint, replicates of the noise give the degrees of freedom, and the share
     `false_alarm` of sound runs may exceed it. It is `MAX_RESIDUAL_RATIO` for many rows.
     """
     rows, R = problem.samples - problem.basis.rank / problem.dof, noise.replicates

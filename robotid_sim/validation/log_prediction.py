@@ -42,15 +42,15 @@ class LogPrediction:
     """Torques of a log and of a model along its motion; scores have the shape (n,)."""
 
     identified: Prediction
-    """Filtered like the rows of a fit, by the estimate and the functions of `added`."""
+    """Prediction by the estimate and the functions of `added`, filtered like the rows of a fit."""
     parameters: Prediction
-    """Prediction by the parameters alone."""
+    """Prediction by the parameters only."""
     nominal: Prediction
     """Prediction by the nominal model."""
     t: Float1D
-    """Stamps of the torques [s], shape (N,), as recorded where the log was resampled."""
+    """Times of the torques [s], shape (N,), as recorded even if the log was resampled."""
     measured: Float2D
-    """Torque of the log at its full rate, shape (N, n), as recorded there."""
+    """Torque of the log at its full rate, as recorded, shape (N, n)."""
     predicted: Float2D
     """Torque of the estimate, shape (N, n)."""
     moving: Bool2D
@@ -71,7 +71,7 @@ class LogPrediction:
 
     @property
     def error(self) -> Float1D:
-        """That over the RMS of the measured torque."""
+        """RMS error over the RMS of the measured torque."""
         return _relative(self.measured, self.predicted, np.ones_like(self.moving))
 
     @property
@@ -131,12 +131,12 @@ def predict_log(
     terms: Sequence[JointTerm] = (),
     error: ModelError | None = None,
 ) -> LogPrediction:
-    """Compare the torque that an estimate predicts along a log's motion with that of the log.
+    """Compare the torque predicted by an estimate along a log with the measured torque.
 
-    The log was not used in the fit, virtual or of a machine; the nominal model has the transition
-    velocities of the estimate, and the preprocessor computes the motion from positions alone, see
-    `ignore_velocities`. Unmodeled torque and joint terms are predicted if they are functions of the
-    state, not of time. With the model error there is a predictive band.
+    The log, simulated or of a machine, was not used in the fit; the nominal model has the
+    transition velocities of the estimate, and the preprocessor computes the motion from positions
+    only, see `ignore_velocities`. Unmodeled torque and joint terms are predicted if they are
+    functions of the state, not of time. With the model error there is a predictive band.
     """
     log.require_robot(nominal).require_torques()
     blind = replace(log, truth=None)
@@ -207,8 +207,8 @@ def pool_predictions(parts: Sequence[LogPrediction]) -> LogPrediction:
 def ignore_velocities(preprocessor: Preprocessor, delay: float | None) -> Preprocessor:
     """Restrict a preprocessor to positions, as predictions need it.
 
-    A motion estimated together with the torques would use what is predicted. The delay is that of
-    the estimate [s]; None to estimate it.
+    A motion estimated together with the torques would use the predicted quantity. The delay [s] is
+    taken from the estimate; None to estimate it.
     """
     if not isinstance(preprocessor, Adaptive):
         return preprocessor
@@ -233,7 +233,7 @@ def apply_saved_eps(nominal: Robot, context: Mapping[str, Any]) -> Robot:
 def apply_saved_gravity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
     """Apply the gravity of an estimate file to the nominal robot, if any.
 
-    The base parameters depend on it, if the base is tilted.
+    The base parameters depend on it if the base is tilted.
     """
     gravity = context.get("gravity")
     if gravity is None or np.array_equal(gravity, nominal.gravity):

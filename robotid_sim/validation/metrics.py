@@ -10,15 +10,15 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.docstrings import document_attributes
 
 SETTLING_SHARE = 0.02
-"""Share of the step that a settled response stays within."""
+"""Largest error of a settled response, as a share of the step."""
 
 CHATTERING_FREQUENCY = 50.0
-"""Frequency above which torque changes count as chatter [Hz]."""
+"""Frequency above which torque changes count as chattering [Hz]."""
 
 Share = Annotated[
     float, AfterValidator(lambda percent: percent / 100.0), PlainSerializer(lambda x: 100.0 * x)
 ]
-"""A share, in percent in JSON."""
+"""Share; in JSON in percent."""
 
 
 @document_attributes
@@ -32,7 +32,7 @@ class StepMetrics:
     rise_time: Annotated[float | None, Field(alias="rise_time_s")]
     """Time from 10 % to 90 % of the step [s]."""
     settling_time: Annotated[float | None, Field(alias="settling_time_s")]
-    """Time until it stays within 2 % of the step [s]."""
+    """Time until the error stays within 2 % of the step [s]."""
     overshoot: Annotated[Share, Field(alias="overshoot_percent")]
     """Largest excess over the setpoint, share of the step."""
     steady_state_error: Annotated[Share, Field(alias="steady_state_error_percent")]
@@ -53,7 +53,7 @@ def step_metrics(t: Float1D, error: Float1D) -> StepMetrics:
     if outside.size:
         last = int(outside[-1])
         settling = None
-        if last < t.size - 1:  # between the last sample outside and the next
+        if last < t.size - 1:  # between the last sample outside and the next sample
             edge = 1.0 + np.copysign(SETTLING_SHARE, progress[last] - 1.0)
             share = (edge - progress[last]) / (progress[last + 1] - progress[last])
             settling = float(t[last] + share * (t[last + 1] - t[last]))
@@ -79,8 +79,8 @@ def compute_chattering_index(tau: Float2D, dt: float, needed: Float2D | None = N
     """Compute the share of torque-rate energy above 50 Hz of every joint, shape (n,).
 
     The energy above 50 Hz of the torque `needed` for perfect tracking, shape (N, n), is not
-    chatter: friction changes sign within milliseconds at a reversal, for any controller. Only the
-    excess of the applied torque counts.
+    chattering: friction changes sign within milliseconds at a reversal, for any controller. Only
+    the excess of the applied torque counts.
     """
     fast = np.fft.rfftfreq(len(tau) - 1, dt) > CHATTERING_FREQUENCY
     energy = _rate_energy(tau)

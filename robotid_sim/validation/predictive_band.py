@@ -1,17 +1,17 @@
 r"""Predictive bands of torques.
 
 Below the cut-off of the rows of a fit, a torque differs from its prediction by the model error,
-which is estimated from held-out data of the fit, or else from its residuals. Above it are the noise
-of the torques and that of accelerations, which depend on the motion and are estimated from the
-predicted log. A band of level p about the prediction has the half-width
+which is estimated from held-out data of the fit, otherwise from its residuals. Above the cut-off it
+differs by the noise of torques and accelerations, which depends on the motion and is estimated from
+the predicted log. A band of level p about the prediction has the half-width
 
 .. math:: \sqrt{q_p^2 + z_p^2 (m^2 + W \Sigma W^T)}
 
 with the quantile :math:`q_p` of the size of the differences above the cut-off, the factor
 :math:`z_p` of a Gaussian, the error m of the model, RMS, and the covariance :math:`\Sigma` of its
-parameters and of the unmodeled functions, whose columns W contains. Where a motion leaves the range
-of the fit, for example of speeds, a function may have any likely value, and the parameters
-accordingly: the band includes this uncertainty.
+parameters and of the unmodeled functions, whose columns W contains. If a motion leaves the range of
+the fit, for example its speeds, the values of a function, and accordingly of the parameters, are
+uncertain: the band includes this uncertainty.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -68,7 +68,7 @@ class ModelError:
     """Error of the torques of a fit below the cut-off of its rows."""
 
     std: Float1D
-    """RMS error of predictions of motions like that of the fit [N m], shape (n,)."""
+    """RMS error of predictions for motions similar to the fit [N m], shape (n,)."""
     cov: Float2D
     """Covariance of base parameters and of values of the functions, shape (b + k, b + k)."""
     functions: tuple[UncertainFunction, ...] = ()
@@ -83,11 +83,11 @@ class ModelError:
 def error_of(
     problem: LinearProblem, beta: Float1D, discrepancy: Discrepancy, std: Float1D
 ) -> ModelError:
-    """Estimate the error of a model by the rows of its fit and their unmodeled torque.
+    """Estimate the error of a model from the rows of its fit and their unmodeled torque.
 
     The rows are those of the model, `discrepancy` has the predicted values, and `std` is the RMS
-    error of predictions of motions like that of the fit [N m]. The error is that of predictions
-    below the cut-off of the rows. Unpredicted functions count by their square, with the
+    error of predictions for motions similar to the fit [N m]. The error is for predictions below
+    the cut-off of the rows. Unpredicted functions are included by their square, with the
     corresponding changes of the parameters.
     """
     # The covariance of parameters given the functions of the fit; ignored functions are errors of
@@ -128,10 +128,10 @@ def error_of(
 def _joint_posterior(
     problem: LinearProblem, beta: Float1D, cov: Float2D | None, discrepancy: Discrepancy, count: int
 ) -> tuple[Float1D, Float2D]:
-    """Compute mean and root of the covariance of errors of parameters and of the last effects.
+    """Compute mean and covariance root of the errors of parameters and of the last effects.
 
-    The parameters have the covariance `cov`, or that of white noise; the effects are estimated
-    given the parameters.
+    The parameters have the covariance `cov` or, without it, the covariance of white noise; the
+    effects are estimated given the parameters.
     """
     b, columns = problem.basis.rank, discrepancy.columns[:, discrepancy.columns.shape[1] - count :]
     residual = problem.y - problem.W @ beta
@@ -153,11 +153,11 @@ def _joint_posterior(
 def _extend_ends(
     unmodeled: UnmodeledFunction, function: RandomFunction, values: Float1D
 ) -> tuple[UncertainFunction, Float2D]:
-    """Extend a function by knots beyond the range of the fit, with its deviation there.
+    """Extend a function by knots outside of the range of the fit, with its deviation there.
 
-    Beyond, the last value is predicted. One step further any value of the function is as likely,
-    and at twice the range it may have changed twice as much. The deviation, shape (k, 2), of one
-    standard deviation below and of one above, is zero at the knots of the fit.
+    Outside, the last value is predicted. One step further any value of the function is equally
+    likely, and at twice the range it may have changed twice as much. The deviation, shape (k, 2),
+    for one standard deviation below and above, is zero at the knots of the fit.
     """
     quantity, knots, count = QUANTITIES[unmodeled.quantity], function.knots, len(function.knots)
     below, above = np.array(quantity.open_ends) & (count > 1)
@@ -178,9 +178,9 @@ def _extend_ends(
 def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Float2D) -> Float2D:
     """Compute the half width of the band about every predicted torque [N m], shape (N, n).
 
-    It contains a share `BAND_LEVEL` of the samples. The residual, measured minus predicted, is of
-    the samples of the motion's row filter; the RMS model error is that below the cut-off of the
-    rows, and the spread the standard deviation of the prediction by its parameters.
+    It contains a share `BAND_LEVEL` of the samples. The residual, measured minus predicted, is at
+    the samples of the row filter of the motion; the RMS model error is below the cut-off of the
+    rows, and the spread is the standard deviation of the prediction due to its parameters.
     """
     row_filter = motion.row_filter
     assert row_filter is not None
@@ -192,7 +192,7 @@ def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Fl
 
 
 def spread_of(error: ModelError, motion: Motion, robot: Robot, basis: BaseParameters) -> Float2D:
-    """Compute the standard deviation [N m] of predictions by parameters and functions, (N, n).
+    """Compute the standard deviation [N m] of predictions from fit and functions, shape (N, n).
 
     The functions depend on the torques of the robot.
     """

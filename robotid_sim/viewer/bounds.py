@@ -1,4 +1,4 @@
-"""The space that a robot and its motion take, from which cameras are placed."""
+"""Space occupied by a robot and its motion, by which cameras are placed."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ def visuals_and_bounds(
 
 
 def drawable(robot: Robot) -> tuple[list[robot_visuals.VisualPart], dict[int, Float2D]]:
-    """List the parts of a robot that can be drawn, and points on the surface of its bodies.
+    """List the drawable parts of a robot, and points on the surface of its bodies.
 
     If the engine cannot read a mesh, bars between its joints represent the whole robot. The points
     are in the frame of their body, -1 the base, shape (N, 3) each.
@@ -63,7 +63,7 @@ def drawable(robot: Robot) -> tuple[list[robot_visuals.VisualPart], dict[int, Fl
 def surface_points(robot: Robot, parts: Sequence[robot_visuals.VisualPart]) -> dict[int, Float2D]:
     """Find points on the parts of every body in its frame, shape (N, 3) each.
 
-    They come from pictures by PyBullet, or are the vertices of the meshes for MuJoCo.
+    They are from pictures by PyBullet or, for MuJoCo, the vertices of the meshes.
     Raises `RobotIdError` if a mesh cannot be read.
     """
     if engine_named(None) == "pybullet":

@@ -62,7 +62,8 @@ class Camera:
         """Fit the nearest camera of a view direction that sees all points within the margins.
 
         In the camera's axes every edge of the free rectangle bounds the eye by one linear
-        inequality per point; the eye is the nearest solution, in the middle where there is room.
+        inequality per point; the eye is the nearest solution, in the middle of the feasible range
+        if it is not unique.
 
         `points` have the shape (N, 3) [m], `name` is a key of `VIEW_ANGLES`, sizes are in pixels,
         `fov` is the vertical field of view [deg].
@@ -84,7 +85,7 @@ class Camera:
 
     @classmethod
     def distant(cls, middle: Float1D, half: float, yaw: float, pitch: float, pixels: int) -> Self:
-        """Make a camera with nearly parallel rays that sees `half` [m] to each side.
+        """Make a camera with nearly parallel rays that sees a distance `half` [m] to each side.
 
         Bullet's software renderer does not support orthographic projections.
         """
@@ -94,7 +95,7 @@ class Camera:
 
     @property
     def axes(self) -> Float2D:
-        """Columns: right, up, backward in the root frame, shape (3, 3)."""
+        """Directions right, up, backward as columns in the root frame, shape (3, 3)."""
         return axes_of(self.yaw, self.pitch)
 
     @property

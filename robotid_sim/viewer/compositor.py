@@ -34,13 +34,13 @@ from robotid_sim.viewer.view_settings import ViewSettings
 
 GHOST_OPACITY, FADED_OPACITY = 0.42, 0.38
 MODEL_OPACITY = 0.6
-"""Opacity of ghosts in their own colors, which are closer to the robot than others."""
+"""Opacity of ghosts in their own colors, which differ little from the color of the robot."""
 PATCH_PIXELS = 24
 """Margin of the rendered part of the picture around the robot [pixels]."""
 
 
 class _RobotImage:
-    """A robot in front of the camera, and its part of the last picture."""
+    """A robot in front of the camera, and the part of the last picture that contains it."""
 
     def __init__(self, renderer: Renderer, posed: RenderedRobot) -> None:
         self.renderer, self.posed = renderer, posed
@@ -49,8 +49,8 @@ class _RobotImage:
     def render(self, camera: Camera, light: Float1D, scale: float) -> RenderedImage:
         """Render the part of the picture with the robot.
 
-        Rendering time is proportional to the area. The part of the last picture is used again, with
-        a margin; if the robot reaches its edge, the whole picture is rendered.
+        Rendering time is proportional to the area. The part from the last picture is reused, with a
+        margin; if the robot reaches its edge, the whole picture is rendered.
         """
         whole = (0, 0, camera.width, camera.height)
         image = self.renderer.render(camera, light, scale, self._box)
@@ -64,7 +64,7 @@ class Compositor(Closeable):
     """Takes pictures of an animation without a display; use it in a ``with`` block.
 
     Animations after the first are shown as ghosts, the last one in front. The layer ``inertia``
-    shows the masses of `models`, by default of the robot of the motion.
+    shows the inertia of `models`, by default of the robot of the motion.
     """
 
     def __init__(
@@ -243,14 +243,14 @@ def _lay(
 
 
 def _is_at_edge(image: RenderedImage, whole: PixelBox) -> bool:
-    """Tell whether the body reaches an edge of the image that is not one of the picture."""
+    """Check whether the body reaches an edge of the image that is not an edge of the picture."""
     edges = (image.body[:, 0], image.body[0], image.body[:, -1], image.body[-1])
     inner = (a != b for a, b in zip(image.box, whole, strict=True))
     return any(inside and edge.any() for inside, edge in zip(inner, edges, strict=True))
 
 
 def _crop_around(image: RenderedImage, whole: PixelBox) -> PixelBox | None:
-    """Find the part around the body of an image with a margin; even, for whole pixels."""
+    """Find the part of an image around the body, with a margin and even edges."""
     columns, rows = (np.flatnonzero(image.body.any(axis=axis)) for axis in (0, 1))
     if not columns.size:
         return None

@@ -20,12 +20,12 @@ DISPLAY_TIMEOUT = 30.0  # [s]
 
 
 def has_display_name() -> bool:
-    """Tell whether a display has a name, which only Linux needs."""
+    """Return whether a display has a name, which is required only on Linux."""
     return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
 
 
 def is_display_available(timeout: float = DISPLAY_TIMEOUT) -> bool:
-    """Tell whether a child process could open PyBullet's window."""
+    """Return whether a child process could open PyBullet's window."""
     return has_display_name() and DISPLAY_TOKEN in child_output(try_display, timeout)
 
 
@@ -50,7 +50,7 @@ def child_output(function: Callable[[], None], timeout: float) -> str:
 
 
 def has_window() -> bool:
-    """Tell whether PyBullet, which has the window, is installed."""
+    """Return whether PyBullet, which has the window, is installed."""
     return is_installed("pybullet")
 
 
@@ -94,10 +94,10 @@ def try_display() -> None:
 
 
 def exit_at_once() -> None:
-    """Make C's ``exit`` skip all clean-up that libraries have registered so far.
+    """Make C's ``exit`` skip all cleanup that libraries have registered so far.
 
-    PyBullet and the X library call it in the window's thread. HDF5 then waits there for Python's
-    lock, which the main thread holds while it waits for the window: a deadlock.
+    PyBullet and the X library call ``exit`` in the thread of the window. HDF5 then waits for
+    Python's lock, which the main thread holds while it waits for the window: a deadlock.
     """
     if sys.platform != "win32":
         libc = ctypes.CDLL(None)

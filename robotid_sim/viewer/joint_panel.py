@@ -1,4 +1,4 @@
-"""The panel next to the robot: time, and every joint in numbers and as shares of its limits.
+"""The panel next to the robot: time, and the state of every joint in numbers and over its limits.
 
 Position, velocity and torque of one joint over time, with a mark at the current time.
 """
@@ -42,7 +42,7 @@ COLUMN_UNITS = {"position": ("rad", "m"), "velocity": ("rad/s", "m/s"), "torque"
 def legend(animations: Sequence[Animation], models: Iterable[str]) -> list[tuple[str, Rgb]]:
     """List the names of animations and of models, each with its color.
 
-    One animation alone needs no name, nor does a model whose color is that of an animation.
+    A single animation needs no name, nor does a model with the color of an animation.
     """
     used = {animation.color for animation in animations}
     notes = [(name, colors.model_color(name, k)) for k, name in enumerate(models)]
@@ -54,7 +54,7 @@ def legend(animations: Sequence[Animation], models: Iterable[str]) -> list[tuple
 
 
 def short_names(names: Sequence[str], longest: int = 13) -> list[str]:
-    """Shorten names: without leading words that all share, else cut in the middle."""
+    """Shorten names: remove common leading words, otherwise cut in the middle."""
     texts = [plain(name) for name in names]
     alike = [len(set(letters)) == 1 for letters in zip(*texts, strict=False)]
     shared = [*alike, False].index(False)
@@ -78,7 +78,7 @@ class JointPanel:
     """Draws the panel of one animation.
 
     The columns follow the animation; `scale` is in pixels per unit, `notes` are a legend below the
-    joints: text and color of its mark. With `contacts` the links in contact are named.
+    joints: text and color of its mark. With `contacts`, the links in contact are named.
     """
 
     def __init__(
@@ -200,8 +200,8 @@ Curves = Mapping[Rgb, Float2D]
 class JointCurves:
     """Draws the curves of an animation, one joint at a time; `scale` is in pixels per unit.
 
-    With models, plots have also the torque residual: torque minus that of the model for the same
-    motion, in the color of the model. Tracking errors of further animations replace torques.
+    With models, plots also have the torque residual: torque minus model torque for the same motion,
+    in the color of the model. Tracking errors of further animations replace torques.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ from robotid_sim.viewer.robot_visuals import VisualPart, part_solid
 
 
 class MujocoRobot:
-    """Parts on the bodies of a robot, from index `first` of the scene; see `RenderedRobot`."""
+    """Visual parts of the bodies of a robot, from index `first` of the scene."""
 
     def __init__(self, robot: Robot, parts: Sequence[VisualPart], first: int) -> None:
         self._robot, self.parts, self.visible = robot, tuple(parts), True
@@ -89,7 +89,9 @@ class MujocoScene:
                 name = self._meshes[key] = f"mesh_{len(self._meshes)}"
                 mesh = self._spec.add_mesh(name=name)
                 mesh.uservert, mesh.userface = shaded.vertices.ravel(), shaded.faces.ravel()
-                mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # it may be open or flat
+                mesh.inertia = (
+                    mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+                )  # the mesh may be open or flat
             geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=self._meshes[key])
             geom.contype = geom.conaffinity = 0
         added = MujocoRobot(robot, parts, self._count)
@@ -100,7 +102,7 @@ class MujocoScene:
 
     @property
     def model_and_data(self) -> tuple["mujoco.MjModel", "mujoco.MjData"]:
-        """Model and data, the same until a robot is added.
+        """Model and data, unchanged until a robot is added.
 
         Raises `RobotIdError` if MuJoCo refuses a mesh.
         """
@@ -142,8 +144,9 @@ START_PIXELS = 64
 class MujocoRenderer(Renderer):
     """A scene of MuJoCo and an OpenGL context that draws it; use it in a ``with`` block.
 
-    The kind ``egl`` allows only EGL; ``auto`` and ``software`` use the backend of MUJOCO_GL, else
-    EGL or OSMesa, in software without a graphics card. Raises `OptionError` if no backend works.
+    The kind ``egl`` allows only EGL; ``auto`` and ``software`` use the backend of MUJOCO_GL,
+    otherwise EGL or OSMesa, which render in software without a graphics card. Raises `OptionError`
+    if no backend works.
     """
 
     def __init__(self, kind: str = "auto") -> None:
@@ -222,7 +225,7 @@ class MujocoRenderer(Renderer):
 
 
 def backend() -> str:
-    """Choose the OpenGL backend: that of MUJOCO_GL, else the first with an installed library.
+    """Choose the OpenGL backend: from MUJOCO_GL, otherwise the first with an installed library.
 
     Raises `OptionError` if there is none.
     """
@@ -242,7 +245,7 @@ def gl_context(kind: str) -> Any:
     try:
         context = importlib.import_module(f"mujoco.{kind}").GLContext(START_PIXELS, START_PIXELS)
         context.make_current()
-    except Exception as error:  # PyOpenGL and drivers fail by errors of every kind
+    except Exception as error:  # PyOpenGL and drivers raise errors of every kind
         reason = str(error).strip().splitlines()
         because = f" ({reason[0]})" if reason else ""
         raise OptionError(f"MuJoCo cannot draw by {kind}{because}; {LIBRARY_REMEDY}") from error

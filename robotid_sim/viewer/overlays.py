@@ -1,4 +1,4 @@
-"""Overlays of the rendered robot: tool path, frames, masses.
+"""Overlays of the rendered robot: tool path, frames, inertia.
 
 Surroundings of the robot in a picture: light, floor, background, shadow.
 """
@@ -27,7 +27,7 @@ DEPTH_BIAS = 0.01
 
 
 class OverlayCanvas:
-    """A transparent sheet over a camera's picture, on which smooth lines are drawn.
+    """Transparent layer over a camera's picture, on which smooth lines are drawn.
 
     `unit` is in pixels, one if the picture is 480 pixels high.
     """
@@ -54,13 +54,13 @@ class OverlayCanvas:
             self._pen.circle(_places(uv), r * self._unit, (*fill, 255))
 
     def lay_on(self, picture: Image.Image) -> None:
-        """Draw the sheet on a picture."""
+        """Draw the layer on a picture."""
         sheet = self._sheet.reduce(OVERSAMPLING_FACTOR)
         picture.paste(sheet, (0, 0), sheet)
 
 
 def _places(uv: Float) -> list[float]:
-    """Convert pixels of the picture to coordinates of the sheet."""
+    """Convert pixels of the picture to coordinates of the layer."""
     return (np.clip(uv, -1e4, 1e4) * OVERSAMPLING_FACTOR).ravel().tolist()
 
 
@@ -82,7 +82,7 @@ class PathOverlay:
             (ahead, np.r_[hidden[now], hidden[now:]], 1.3, AHEAD_OPACITY),
             (behind, np.r_[hidden[:now], hidden[now - 1]], 2.2, 1.0),
         ):
-            # Longest parts that are hidden or visible; they share end points.
+            # The longest hidden and visible parts; they share end points.
             changes = np.flatnonzero(is_hidden[1:] != is_hidden[:-1]) + 1
             for a, b in zip(np.r_[0, changes], np.r_[changes + 1, len(uv)], strict=True):
                 factor = HIDDEN_FACTOR if is_hidden[a] else 1.0
@@ -102,7 +102,7 @@ def draw_frames(canvas: OverlayCanvas, robot: Robot, q: Float1D, size: float) ->
 def draw_inertia(
     canvas: OverlayCanvas, models: Mapping[str, Robot], colors: Mapping[str, Rgb], q: Float1D
 ) -> None:
-    """Draw the inertia ellipsoids of models as outlines with their sections, and their COMs."""
+    """Draw the inertia ellipsoids of models as outlines with sections, and the centers of mass."""
     bodies = [
         (colors[name], link.phi, T)
         for name, robot in models.items()

@@ -1,6 +1,6 @@
 """Pictures without a display: PyBullet's software renderer, or its EGL plugin if that works.
 
-A robot's visuals in a PyBullet client, posed joint by joint; physics never runs here.
+A robot's visuals in a PyBullet client, posed joint by joint; no physics is simulated.
 """
 
 import importlib.util
@@ -32,11 +32,11 @@ from robotid_sim.viewer.renderer import PixelBox, RenderedImage, Renderer
 from robotid_sim.viewer.robot_visuals import VisualPart
 
 HIDDEN_POSITION = (0.0, 0.0, -1e4)
-"""Position of a hidden robot [m]; removed, it would have to be loaded again."""
+"""Position of a hidden robot [m]; a removed robot would have to be loaded again."""
 
 
 class PosedRobot:
-    """Parts on the bodies of a robot, in a client.
+    """Visual parts on the bodies of a robot, in a client.
 
     The user's file is never loaded: a private URDF is written from the kinematics, with a link per
     part. Raises `RobotIdError` if Bullet cannot read a mesh.
@@ -133,7 +133,7 @@ def _visual(part: VisualPart, material: str, folder: Path, files: dict[int | Pat
 
 
 PROBE_PIXELS = 160
-"""Width of the pictures for the size of a robot [pixels]."""
+"""Width of the pictures that measure the size of a robot [pixels]."""
 
 EGL_MODULE = "eglRenderer"
 EGL_TOKEN = "robotid-egl-works"
@@ -158,8 +158,8 @@ def camera_image(
 
     The mask has PyBullet's numbers of body and link if requested, shape (height, width).
 
-    `box` is a part of the picture whose size is the camera's, `scale` the rendered pixels per pixel
-    of the picture; further options are those of PyBullet's ``getCameraImage``.
+    `box` is a part of the picture of the camera, `scale` the rendered pixels per pixel of the
+    picture; further options are those of PyBullet's ``getCameraImage``.
     """
     x_start, y_start, x_end, y_end = box = box or (0, 0, camera.width, camera.height)
     width, height = round((x_end - x_start) * scale), round((y_end - y_start) * scale)
@@ -192,7 +192,9 @@ class PyBulletRenderer(Renderer):
         with capture_output():
             self.client = EngineClient()
             if self.kind == "egl":
-                _load_egl(self.client)  # before any body, which pictures would not show
+                _load_egl(
+                    self.client
+                )  # before any body is loaded; otherwise pictures would not show it
 
     def add(self, robot: Robot, parts: Sequence[VisualPart]) -> PosedRobot:
         """Add a robot to all pictures; see `Renderer`."""
@@ -224,7 +226,7 @@ class PyBulletRenderer(Renderer):
 def surface_in_pictures(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, Float2D]:
     """Measure points on the parts of every body in its frame, shape (N, 3) each.
 
-    They come from depth pictures from six sides, and so work for every mesh format.
+    They are computed from depth pictures from six sides, so every mesh format works.
     """
     poses = link_poses(robot, robot.home)
     origins = np.vstack([np.zeros(3), poses[:, :3, 3], tip_pose(robot, robot.home)[:3, 3]])
@@ -256,7 +258,7 @@ def surface_in_pictures(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, 
 def egl_device(timeout: float = PROBE_TIMEOUT) -> str | None:
     """Find the name of the device that draws for EGL; None if it does not work.
 
-    The test is in a child process, which a bad driver may end.
+    The test runs in a child process, because a bad driver may crash it.
     """
     if importlib.util.find_spec(EGL_MODULE) is None:
         return None
@@ -266,7 +268,7 @@ def egl_device(timeout: float = PROBE_TIMEOUT) -> str | None:
 
 
 def is_graphics_card(device: str | None) -> bool:
-    """Tell whether a device is a graphics card, not a software renderer."""
+    """Return whether a device is a graphics card, not a software renderer."""
     return device is not None and not any(name in device.lower() for name in SOFTWARE_DEVICES)
 
 

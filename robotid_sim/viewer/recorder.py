@@ -81,10 +81,10 @@ def record(
     """Render an animation to a file: ``.png`` one picture, ``.gif`` or ``.mp4`` a film.
 
     Animations after the first are shown as ghosts, at most four; the layer ``inertia`` shows the
-    masses of `models`. A film has `fps` frames per second, each `speed` / `fps` of motion
-    after the one before; a picture is taken at `time` [s], by default in the middle. Raises as
-    `require_recordable`, before any work, and `OptionError` if the time lies outside the motion, or
-    there are too many motions.
+    inertia of `models`. A film has `fps` frames per second, each `speed` / `fps` [s] of motion
+    after the previous one; a picture is taken at `time` [s], by default in the middle. Raises the
+    errors of `require_recordable`, before any work, and `OptionError` if the time lies outside the
+    motion, or there are too many motions.
     """
     settings = settings or ViewSettings()
     motions = [animations] if isinstance(animations, Animation) else list(animations)
@@ -99,7 +99,7 @@ def record(
             f"time {time:g} s is not in the motion, which takes {start:g} to {end:g} s"
         )
     if suffix == ".png" and settings.renderer == "auto":
-        settings = replace(settings, renderer="software")  # a test of EGL takes longer
+        settings = replace(settings, renderer="software")  # a test of EGL would take longer
     count = 1 if suffix == ".png" else max(1, round((end - start) / speed * fps))
     with Compositor(motions, settings, models) as compositor, atomic_path(path) as temporary:
         if suffix == ".png":
@@ -136,9 +136,9 @@ def _write_gif(
     # GIF counts in hundredths of a second: unequal durations keep the average exact.
     clock = np.round(np.arange(count + 1) * 100.0 / fps) * 10.0
     durations = np.diff(clock).astype(int).tolist()
-    # Pixels that stay the same become transparent: a quarter of the size.
+    # Unchanged pixels become transparent: a quarter of the size.
     options = {"duration": durations, "loop": 0, "disposal": 1, "optimize": True}
-    with path.open("wb") as file:  # Pillow does not close it when interrupted
+    with path.open("wb") as file:  # Pillow does not close the file when interrupted
         next(reduced).save(file, format="GIF", save_all=True, append_images=reduced, **options)
 
 

@@ -23,7 +23,7 @@ MESH_FORMATS = (".stl", ".obj", ".dae")
 """Mesh formats that Bullet reads."""
 
 PLAIN_COLOR: Rgba = (0.7, 0.7, 0.7, 1.0)
-"""The reader's color of a shape without a color."""
+"""Color that the reader gives to a shape without a color."""
 SHELL_COLORS: tuple[Rgba, Rgba] = ((0.90, 0.91, 0.93, 1.0), (0.62, 0.67, 0.74, 1.0))
 """Alternating colors of uncolored bodies, which distinguish neighbors."""
 JOINT_COLOR: Rgba = (0.27, 0.30, 0.35, 1.0)
@@ -77,7 +77,7 @@ def collision_parts(robot: Robot, body: int) -> list[VisualPart]:
 
 
 def part_solid(part: VisualPart, *, placed: bool = False) -> Solid:
-    """Read the triangles of a part in its own frame, or if `placed` in that of its body.
+    """Read the triangles of a part in its own frame or, if `placed`, in the frame of its body.
 
     Raises `FileFormatError` or `MissingExtraError` if its file cannot be read.
     """
@@ -96,14 +96,14 @@ class InertiaEllipsoid:
     semi_axes: Float1D
     """[m], shape (3,)."""
     rotation: Float2D
-    """Columns: the axes' directions, shape (3, 3)."""
+    """Rotation matrix with the directions of the axes as columns, shape (3, 3)."""
 
 
 def inertia_ellipsoid(phi: Float1D) -> InertiaEllipsoid | None:
     r"""Compute the ellipsoid of uniform density with a body's ten parameters; None without mass.
 
     A solid ellipsoid with semi-axes :math:`a_1, a_2, a_3` has the principal moments
-    :math:`I_1 = \tfrac{m}{5} (a_2^2 + a_3^2)` and so on; solved for the axes
+    :math:`I_1 = \tfrac{m}{5} (a_2^2 + a_3^2)` and so on; solving for the axes gives
 
     .. math:: a_i^2 = \tfrac{5}{2 m} (I_j + I_k - I_i) .
 
@@ -118,13 +118,15 @@ def inertia_ellipsoid(phi: Float1D) -> InertiaEllipsoid | None:
 
 
 def inertia_parts(robot: Robot, color: Rgba, *, dot: float) -> list[VisualPart]:
-    """Make translucent inertia ellipsoids of a robot, and dots of radius `dot` at the COMs."""
+    """Make translucent inertia ellipsoids, and dots of radius `dot` at centers of mass."""
     parts = []
     ball, com_dot = primitive_meshes.sphere(1.0), primitive_meshes.sphere(dot)
     opacity = 0.05 + 0.15 * max(color[:3])  # dark colors hide more of the background
     for body, link in enumerate(robot.links):
         if ellipsoid := inertia_ellipsoid(link.phi):
-            axes = np.maximum(ellipsoid.semi_axes, 0.2 * dot).tolist()  # a point mass has none
+            axes = np.maximum(
+                ellipsoid.semi_axes, 0.2 * dot
+            ).tolist()  # a point mass has no ellipsoid
             T = transform(ellipsoid.rotation, ellipsoid.center)
             parts.append(VisualPart(body, T, ball, tuple(axes), (*color[:3], opacity)))
             parts.append(VisualPart(body, T, com_dot, rgba=color))
@@ -143,7 +145,7 @@ def frame_parts(robot: Robot, size: float) -> list[VisualPart]:
 
 
 def reach(robot: Robot) -> float:
-    """Compute the length of the stretched arm, a bound on the distance of its tip [m]."""
+    """Compute the length of the extended arm, a bound on the distance of its tip [m]."""
     return float(sum(np.linalg.norm(end) for end in _bar_ends(robot))) or 1.0
 
 
@@ -181,7 +183,7 @@ def stand_in(robot: Robot, body: int) -> Iterator[VisualPart]:
 
 
 def _bar_ends(robot: Robot) -> list[Float1D]:
-    """Compute the end of the bar from the origin of every body in its frame, the base first."""
+    """Compute the end of every body's bar, which starts at its origin, in its frame; base first."""
     tip = robot.T_last_tip[:3, 3]
     if np.linalg.norm(tip) < 1e-6:  # no tool frame: a rod about the center of mass
         phi = robot.links[-1].phi

@@ -1,6 +1,6 @@
 """Motions to show: a trajectory, logs, the result of a study, or one of its tasks.
 
-Visible tracking errors: a reference, and motions with magnified errors.
+Visible tracking errors: a reference and motions with magnified errors.
 """
 
 import logging
@@ -53,7 +53,7 @@ def show_motion(
 ) -> None:
     """Show a log or a trajectory in a window until it is closed.
 
-    With models a slider shows their inertia ellipsoids. Callers use `require_display` before their
+    With models, a slider shows their inertia ellipsoids. Callers use `require_display` before their
     work.
     """
     width, height = map(int, WINDOW.split("x"))
@@ -67,7 +67,7 @@ def show_motion(
 
 @dataclass(frozen=True)
 class ViewerMotions:
-    """Motions of a robot, and models whose masses a window can show."""
+    """Motions of a robot, and models whose inertia a window can show."""
 
     plant: Robot
     animations: list[Animation]
@@ -140,7 +140,7 @@ def folders_of(
     result: Path | None,
     task: str | None,
 ) -> tuple[Path | None, Path | None]:
-    """Find the result folder that is given as the robot, if any, and the folder of the result.
+    """Find the result folder given as the robot, if any, and the folder of the result.
 
     Raises `OptionError` for contradictory options, or if the plant of a task is not known.
     """
@@ -195,12 +195,12 @@ def simulate_animation(
 def read_models(
     plant: Robot, folder: Path, study: StudyConfig, *, true: bool = True
 ) -> dict[str, Robot]:
-    """Read the models in a result's folder, and with `true` add `plant` as the true one.
+    """Read the models in a result folder; with `true`, add `plant` as the true model.
 
     After a failed fit there is no identified robot.
     """
     require_complete(folder)
-    file = folder / "result.json"  # a stopped study has none
+    file = folder / "result.json"  # a stopped study has no result
     if file.is_file() and (name := robot_of_result(file)) != plant.name:
         raise OptionError(f"{file} is for robot '{name}', not for '{plant.name}'")
     config = study.robot.model_copy(update={"joints": {}, "payload": None})
@@ -248,7 +248,7 @@ def task_of_result(
 
 
 def _is_as_recorded(motions: TaskMotions, file: Path) -> bool:
-    """Tell whether motions are those of a result; true for one without closed loop."""
+    """Check whether motions agree with a result; true for a result without closed loop."""
     runs = StudyResult.load(file).control if file.is_file() else []
     if not runs:
         return True
@@ -271,7 +271,7 @@ MAX_DISPLAYED_SHARE = MAX_DISPLAYED_ERROR / (2.0 * np.pi)
 """Largest magnified error of a prismatic joint over its range: the share of a full turn."""
 
 MAGNIFICATIONS = tuple(digit * 10.0**k for k in range(6) for digit in (1.0, 2.0, 5.0))
-"""Magnifications to choose from; errors that need more are rounding."""
+"""Magnifications to choose from; smaller errors are rounding."""
 
 ERROR_TOLERANCE = 1e-9
 
@@ -279,11 +279,11 @@ ERROR_TOLERANCE = 1e-9
 def make_tracking_animations(
     robot: Robot, motions: TaskMotions, magnification: float | None = None
 ) -> list[Animation]:
-    r"""Make the reference of a task, and its motion with every model with magnified errors.
+    r"""Make the reference of a task and its motions by model, with magnified errors.
 
-    Shown is :math:`q_{ref} + K (q - q_{ref})` with the magnification K, by default that of
-    `visible_magnification`, each in the color of its model; the torques of the reference are those
-    of `robot`. Raises `OptionError` if K is not positive and finite, or there are too many
+    The motion shown is :math:`q_{ref} + K (q - q_{ref})` with the magnification K, by default that
+    of `visible_magnification`, each in the color of its model; the torques of the reference are
+    those of `robot`. Raises `OptionError` if K is not positive and finite, or there are too many
     models; `LogError` if the runs are of another robot.
     """
     for log in motions.logs.values():
@@ -301,7 +301,7 @@ def make_tracking_animations(
     name = f"{motions.task.name} reference"
     animations = [Animation(name, robot, t, reference.q, reference.dq, tau)]
     for index, (model, log) in enumerate(motions.logs.items()):
-        # The error, not the motion, whose interpolation error K would magnify.
+        # Interpolate the error, because K would magnify the interpolation error of the motion.
         error = interpolate(t, log.t, errors[model])
         title = model if K == 1.0 else f"{model}, error x {K:g}"
         q = reference.q + K * error
@@ -312,7 +312,7 @@ def make_tracking_animations(
 
 
 def visible_magnification(robot: Robot, errors: Iterable[Float2D]) -> float:
-    """Choose the largest of 1, 2, 5, 10, ... with which errors stay in bounds; at least 1.
+    """Choose the largest magnification of 1, 2, 5, 10, ... that keeps errors in bounds.
 
     Revolute joints are then at most `MAX_DISPLAYED_ERROR` from their reference, prismatic ones
     `MAX_DISPLAYED_SHARE` of their range; `errors` have the shape (N, n) each.

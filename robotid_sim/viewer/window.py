@@ -1,7 +1,7 @@
 """PyBullet's window: a separate process, because PyBullet ends the process with the window.
 
-A window manager closes such a window by cutting its connection to the display, upon which the X
-library ends the process, as it does when the display disappears.
+A window manager closes such a window by disconnecting it from the display; the X library then ends
+the process, as it does when the display disappears.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ MAX_SPEED = 4.0
 class PlaybackControls:
     """Time of the window in a motion, and its layers.
 
-    The motion has the times from `start` to `end` [s] and repeats; `layers` are the initial ones,
+    The motion runs from `start` to `end` [s] and repeats; `layers` are the initial ones,
     `speed` is in seconds of motion per second. In PyBullet only the user can move a slider, so that
     the time slider sets a time and does not follow the motion.
     """
@@ -49,7 +49,7 @@ class PlaybackControls:
     ) -> None:
         self._client, self._start, self._end = client, start, end
         self.time, self.playing = start, True
-        # PyBullet cuts the first letter; a slider with a larger lower end is a button.
+        # PyBullet omits the first letter; a slider whose lower end exceeds the upper is a button.
         add, shown = client.addUserDebugParameter, set(layers)
         self._time = add(" time [s]", start, end, start)
         self._speed = add(" speed", 0.0, max(MAX_SPEED, speed), speed)
@@ -96,18 +96,18 @@ class WindowInput:
 
 
 def open_window(settings: ViewSettings) -> EngineClient:
-    """Open a client with a window that does not draw yet, which makes loading fast."""
+    """Open a client with a window that does not yet draw, so that loading is fast."""
     sky = zip(("red", "green", "blue"), WINDOW_SKY_COLOR, strict=True)
     background = " ".join(f"--background_color_{name}={value / 255.0}" for name, value in sky)
     client = EngineClient(f"--width={settings.width} --height={settings.height} {background}")
-    exit_at_once()  # again, because the display's libraries have registered clean-up
+    exit_at_once()  # again, because the display libraries have registered cleanup
     for name in (*(f"{name}_PREVIEW" for name in HIDDEN_PREVIEWS), "MOUSE_PICKING", "RENDERING"):
         client.configureDebugVisualizer(getattr(client, f"COV_ENABLE_{name}"), 0)
     return client
 
 
 def play(client: EngineClient, scene: WindowScene, controls: PlaybackControls) -> None:
-    """Play until the window is closed or the parent process is gone."""
+    """Play until the window is closed or the parent process has ended."""
     client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 1)
     parent, last = os.getppid(), time.perf_counter()
     while client.isConnected() and os.getppid() == parent:

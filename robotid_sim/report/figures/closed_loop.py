@@ -15,7 +15,7 @@ from robotid_sim.validation.comparison import IDENTIFIED, NOMINAL, TRUE
 from robotid_sim.validation.control_run import ControlRun, Trace
 
 FIRST_FREE_HUE = 2
-"""First hue of other models; the hues before it are those of identified and nominal model."""
+"""First hue of other models; earlier hues belong to the identified and the nominal model."""
 
 MAX_SCENARIOS = 2
 """Largest number of scenarios in figures by joint."""
@@ -63,7 +63,7 @@ def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[s
 
 
 def torque_differences(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
-    """Plot the applied torque of every model minus that of the true one."""
+    """Plot the applied torque with every model minus that with the true one."""
     return _grid(
         loop,
         _joint_rows(loop, joint_names, [f"difference [{torque_unit(unit)}]" for unit in units]),

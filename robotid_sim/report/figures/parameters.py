@@ -34,8 +34,9 @@ def base_parameters(
 ) -> Chart:
     """Plot base parameters with 95 % intervals, nominal values and the truth.
 
-    All values have the shape (b,). The origin is the truth, without it the estimate; the unit of
-    the axis is the Cramér-Rao standard deviation `bound`, without it that of the estimate.
+    All values have the shape (b,). The origin is the truth or, without it, the estimate; the unit
+    of the axis is the Cramér-Rao standard deviation `bound` or, without it, the standard deviation
+    of the estimate.
     """
     origin = estimate.beta if true is None else true
     unit = np.asarray(estimate.std if bound is None else bound)
@@ -115,8 +116,8 @@ def differences(pair: Difference) -> Chart:
 
 
 def plot_pooled_differences(pairs: Sequence[Difference]) -> Chart:
-    """Plot the sorted differences of all seeds over those that their covariances predict."""
-    # Student's distribution of every parameter to the normal one.
+    """Plot the sorted differences of all seeds over those predicted by their covariances."""
+    # Transform Student's distribution of every parameter to the normal one.
     values = np.concatenate([ndtri(np.clip(stdtr(p.dof, p.z), 1e-9, 1.0 - 1e-9)) for p in pairs])
     expected = ndtri((np.arange(values.size) + 0.5) / values.size)
     ends = np.array([expected[0], expected[-1]])
@@ -144,7 +145,7 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.trust import BinnedResidual, InformationShares
 
 MAX_MEAN_RATIO = 4.0
-"""Significant mean residual over its standard error."""
+"""Mean residual over its standard error above which it is significant."""
 
 
 def residuals_over_state(residuals: Sequence[BinnedResidual], names: Sequence[str]) -> Chart:
@@ -203,7 +204,7 @@ def singular_values(weakest: Sequence[WeakDirection]) -> Chart:
 
 
 def information_over_time(information: InformationShares, parameters: tuple[str, ...]) -> Chart:
-    """Plot the share of the information on every parameter by stretch of the motion."""
+    """Plot the share of the information on every parameter by section of the motion."""
     shares, stretches = information.shares, information.stretches
     ends, blue = (0.0, float(shares.max())), ("identified",)
     s, k = np.unravel_index(int(shares.argmax()), shares.shape)

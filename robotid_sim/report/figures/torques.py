@@ -23,16 +23,16 @@ SEGMENT_SAMPLES = 128
 """Samples of a segment of the spectrum (Welch's method)."""
 
 INNER_SLICE = slice(1, -1)
-"""Frequencies of a spectrum without its ends, which have more scatter."""
+"""Frequencies of a spectrum without its ends, which scatter more."""
 
 ROW_TOLERANCE = 0.02
-"""Largest deviation of a period from a whole number of rows."""
+"""Largest deviation of a period from an integer number of rows."""
 
 MAX_DISTRIBUTION_STD = 4.0
 """Range of distributions in standard deviations."""
 
 LogRole = Literal["fitted", "unseen", "given"]
-"""Role of a log in the identification; unknown for a given one."""
+"""Role of a log in the identification; unknown for a log given by the user."""
 
 FILTER_ROLES = ("raw", "filter-1", "filter-2", "joint-4", "joint-5")
 
@@ -98,7 +98,7 @@ def _filter_marks(
 
 
 def _reversal(log: Log, motion: Motion, j: int) -> float:
-    """Return the time of the fastest reversal of joint j, or of its largest speed, off the ends."""
+    """Find the time of the fastest reversal of joint j, or of its largest speed, inside the log."""
     inside = slice(log.t.size // 10, -log.t.size // 10)
     t, dq, ddq = motion.t[inside], motion.dq[inside, j], motion.ddq[inside, j]
     turns = np.flatnonzero(np.diff(np.sign(dq)) != 0)
@@ -121,7 +121,7 @@ def residuals(identified: Prediction, period: float | None = None) -> Chart:
     ):
         residual = identified.measured[:, j] - identified.predicted[:, j]
         if not residual.any():
-            continue  # its torque was not recorded
+            continue  # the torque of the joint was not recorded
         f, power = scipy.signal.welch(residual, rate, nperseg=min(residual.size, SEGMENT_SAMPLES))
         std = max(float(np.sqrt((residual**2).mean())), np.finfo(float).tiny)
         density, edges = np.histogram(
