@@ -11,11 +11,11 @@ from pydantic_core import PydanticCustomError
 from robotid_sim.docstrings import document_attributes
 
 MAX_NUMBER = 1e9
-"""Largest size of a number in a configuration, in SI units; none of a robot is larger."""
+"""Largest magnitude of a number in a configuration, in SI units; no robot exceeds it."""
 
 
 class ConfigSection(BaseModel):
-    """A table of a configuration file; fields with units of their own have narrower ranges."""
+    """A table of a configuration file; fields with specific units have narrower ranges."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, ser_json_inf_nan="constants"
@@ -31,7 +31,7 @@ class ConfigSection(BaseModel):
     def _require_sensible(cls, value: Any, place: Place) -> Any:
         kinds = set(_leaves(cls.model_fields[str(place.field_name)].annotation))
         if any(issubclass(kind, BaseModel) for kind in kinds):
-            return value  # it checks its values itself
+            return value  # the section checks its values itself
         numeric = kinds <= {int, float, str, type(None)}
         for part in _values(value):
             if isinstance(part, bool) and numeric:
@@ -47,7 +47,7 @@ class ConfigSection(BaseModel):
 
 
 def _leaves(annotation: Any) -> Iterator[Any]:
-    """Yield the types that an annotation is made of."""
+    """Yield the types in an annotation."""
     if isinstance(annotation, type) and not get_args(annotation):
         yield annotation
     for part in get_args(annotation):

@@ -16,7 +16,7 @@ class PageLink:
 
     text: str
     href: str
-    """Relative to the page."""
+    """Target, relative to the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class LivePart:
     """A part of a page that scripts create, for the screen only."""
 
     name: str
-    """Name of its element."""
+    """Name of the HTML element."""
     scripts: tuple[str, ...]
     """Stems of the files, in the order in which they run."""
     style: str
@@ -42,42 +42,42 @@ class Section:
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
-    """A list of sentences."""
+    """List of sentences."""
     links: tuple[PageLink, ...] = ()
     code: str = ""
     """Code that a reader can run."""
     folded: bool = False
-    """Whether a page shows it only when a reader opens it."""
+    """Whether the section is folded until a reader opens it."""
     live: LivePart | None = None
     """Live part of the section; it is not printed."""
 
 
 def fold(section: Section) -> Section:
-    """Return a section that a page shows when a reader opens it."""
+    """Return the section in folded form, which a reader can open."""
     return replace(section, folded=True)
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with so many significant digits, or a dash."""
+    """Format a number with a number of significant digits; a dash if unknown."""
     return "-" if value is None or not np.isfinite(value) else f"{value:.{digits}g}"
 
 
 def percent(value: float | None, digits: int = 3) -> str:
-    """Return a share as a percentage, or a dash."""
+    """Format a share as a percentage; a dash if unknown."""
     if value is None:
         return "-"
     share = 100.0 * value
-    whole = 10.0**digits <= abs(share) + 0.5 < 1e6  # otherwise only an exponent would remain
+    whole = 10.0**digits <= abs(share) + 0.5 < 1e6  # otherwise only an exponent would be printed
     return f"{share:.0f} %" if whole else f"{share:.{digits}g} %"
 
 
 def torque_unit(unit: str) -> str:
-    """Return the unit of a joint's torque or force from that of its position."""
+    """Return the unit of the torque or force of a joint by the unit of its position."""
     return "N" if unit == "m" else "N m"
 
 
 def unit_text(unit: str) -> str:
-    """Return a unit as a page prints it."""
+    """Format a unit for a page."""
     return unit.replace("^2", "²")
 
 

@@ -1,4 +1,4 @@
-"""Random streams by name, so that the draws of one stage do not depend on others."""
+"""Random streams by name, so that the draws of one stage do not depend on other stages."""
 
 import zlib
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from robotid_sim.docstrings import document_attributes
 
 
 def make_stream(source: int | np.random.Generator, *names: str) -> np.random.Generator:
-    """Return the child stream of a seed or generator, by name; `source` is not advanced.
+    """Make the child stream of a seed or generator, by name; `source` is not advanced.
 
-    A generator is one made by `default_rng`; names are a path, as in ``named_stream(seed,
+    A generator must be made by `default_rng`; names are a path, as in ``make_stream(seed,
     "control", "run 3")``.
     """
     if isinstance(source, np.random.Generator):
@@ -37,5 +37,5 @@ class Streams:
 
 
 def stream_of(rng: int | np.random.Generator, stage: str) -> np.random.Generator:
-    """Return a generator as it is, or that of a stage of a study with a seed."""
+    """Return a generator unchanged, or the generator of a stage of a study with a seed."""
     return rng if isinstance(rng, np.random.Generator) else make_stream(rng, stage)

@@ -14,11 +14,11 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
     text_columns: int = 1
-    """Leading columns that hold text, which is aligned left."""
+    """Number of leading columns with text, which is left-aligned."""
     marks: tuple[bool | None, ...] = ()
-    """For a list of checks: passed or not, one per row."""
+    """Passed or not for every row; only in a list of checks."""
     name: str = ""
-    """Stem of the file that holds it; empty for a table that is only shown."""
+    """Stem of the file that contains the table; empty for a table that is only shown."""
 
     def __post_init__(self) -> None:
         for k, row in enumerate((self.columns, *self.rows)):
@@ -39,6 +39,6 @@ class Table:
         text_columns: int = 1,
         marks: Sequence[bool] = (),
     ) -> "Table":
-        """Return the table of these columns; each heading comes with its cells."""
+        """Make a table from columns, each with heading and cells."""
         rows = tuple(zip(*columns.values(), strict=True))
         return cls(tuple(columns), rows, title, text_columns, tuple(marks))

@@ -1,4 +1,4 @@
-"""Controllers: laws from time, state and setpoint to joint torque."""
+"""Controllers: control laws from time, state and setpoint to joint torque."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -22,9 +22,9 @@ class Setpoint(NamedTuple):
 
 
 class Controller(ABC):
-    """Anything that turns states into commands, once per control step.
+    """Conversion of states to commands, once per control step.
 
-    Commands are not clipped: the drive clips them, and the log shows how often.
+    Commands are not clipped: the drive clips them, and the log records it.
     """
 
     @abstractmethod
@@ -40,45 +40,46 @@ class ModelController(Controller):
     """A control law; built from a nominal model, never from the plant."""
 
     uses_feedforward: ClassVar[bool] = True
-    """Whether the torque without error is that of the motion."""
+    """Whether the torque without tracking error is the model torque of the motion."""
 
     @classmethod
     @abstractmethod
     def from_gains(cls, model: Robot, gains: LoopGains) -> Self:
-        """Return the law for a model, with all its gains from the common specification.
+        """Make the control law for a model, with all gains from the common specification.
 
         Parameters
         ----------
         model : Robot
-            The robot as far as it is known, which the law compensates.
+            Known model of the robot, which the law compensates.
         gains : LoopGains
-            From the nominal model, whatever `model` is.
+            Gains from the nominal model, independent of `model`.
 
         Returns
         -------
         law : ModelController
-            With one gain per joint.
+            Control law with one gain per joint.
         """
 
 
 ControllerFactory = Callable[[Robot, LoopGains], Controller]
-"""From the model that a law compensates and the specification to the law."""
+"""Function from compensated model and gains to the control law."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DelayedController(Controller):
-    """A controller with one sample of computation delay.
+    """Controller with one sample of computation delay.
 
-    What is computed from sample k acts from sample k + 1 on. The first command acts at once too:
-    a drive is not released before its loop is closed, and holds the robot at the start.
+    The command computed from sample k acts from sample k + 1 on. The first command also acts
+    immediately: a drive is not released before its loop is closed, and holds the robot at the
+    start.
     """
 
     controller: Controller
     _waiting: list[Float1D] = field(init=False, repr=False, default_factory=list)
-    """The command of the last sample; empty before the first."""
+    """Command of the last sample; empty before the first sample."""
 
     def reset(self) -> None:
-        """Forget the waiting command, and the state of the controller."""
+        """Reset the waiting command and the state of the controller."""
         self._waiting.clear()
         self.controller.reset()
 

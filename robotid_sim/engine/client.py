@@ -24,7 +24,7 @@ class CapturedText:
 def capture_output() -> Iterator[CapturedText]:
     """Redirect file descriptors 1 and 2 into a buffer while the block runs.
 
-    PyBullet prints the reasons of failures to C stdout and stderr only, out of reach of Python.
+    PyBullet prints the reasons of failures only to C stdout and stderr, which Python cannot access.
     """
     captured = CapturedText()
     sys.stdout.flush()
@@ -47,11 +47,11 @@ with capture_output():  # prints its build time
     import pybullet
 
 EngineError: type[Exception] = pybullet.error
-"""What PyBullet raises."""
+"""Exception of PyBullet."""
 
 
 class EngineClient(Closeable):
-    """PyBullet's names, its functions bound to a client; use it in a ``with`` block.
+    """The names of PyBullet, with functions bound to a client; use it in a ``with`` block.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class EngineClient(Closeable):
     """
 
     def __init__(self, window: str | None = None) -> None:
-        # Bullet prints its options, so that a client without a window gets none.
+        # Bullet prints its options; therefore a client without a window gets none.
         self.number: int = (
             pybullet.connect(pybullet.DIRECT)
             if window is None
@@ -72,12 +72,12 @@ class EngineClient(Closeable):
         value = getattr(pybullet, name)
         if callable(value) and not isinstance(value, type):
             value = partial(value, physicsClientId=self.number)
-        setattr(self, name, value)  # the next access is a plain attribute's
+        setattr(self, name, value)  # the next access finds the attribute directly
         return value
 
     def close(self) -> None:
         """Disconnect from the engine."""
         if self.number >= 0:
             pybullet.disconnect(physicsClientId=self.number)
-            vars(self).clear()  # the number may soon be another client's
+            vars(self).clear()  # another client may soon get this number
             self.number = -1

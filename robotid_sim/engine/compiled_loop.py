@@ -1,7 +1,7 @@
 """A control step in one compiled call: drives and engine, sub-step by sub-step.
 
-From Python a sub-step costs several times what drives and engine take. The engines are libraries of
-C, whose functions compiled code can call.
+From Python a sub-step costs several times what drives and engine take. The engines are C libraries,
+whose functions compiled code can call.
 """
 
 from pathlib import Path
@@ -22,14 +22,14 @@ _jit = jit_calling(kernels, *_SOURCE_FILES)
 def advance(bodies: Any, tau: Float1D) -> None:
     """Take one engine step under joint torques, shape (n,) [N m or N]; it changes `bodies`.
 
-    For compiled code; an engine gives this and `read` a version for the type of its `bodies`: Numba
-    compiles that version, and Python raises `NotImplementedError`.
+    For compiled code; an engine registers versions of this and `read` for the type of its `bodies`:
+    Numba compiles that version, and Python raises `NotImplementedError`.
     """
     raise NotImplementedError  # Numba compiles the version of an engine, never this
 
 
 def read(bodies: Any, q: Float1D, dq: Float1D) -> None:
-    """Put the engine's state into `q` and `dq`, both of shape (n,); see `advance`."""
+    """Write the engine's state into `q` and `dq`, both of shape (n,); see `advance`."""
     raise NotImplementedError  # Numba compiles the version of an engine, never this
 
 
@@ -61,12 +61,12 @@ def smooth_steps(
 ) -> tuple[Float1D, Float1D, Float1D, Float1D, Float1D, Float1D, bool]:
     """Take `count` engine steps under constant drive torques; see `kernels.plant_step`.
 
-    The bodies are changed in place; geometry, gravity, phi and rows are those of the plant. An
-    implicit step has the time dt [s], 0 for forces of the velocity at the start; joints may share
-    the inertia of rotors, shape (n, n) [kg m^2]. The first two arrays are position and velocity at
-    the end; the next four, of the first step, torque for the engine, acceleration, velocity at
-    which forces act, and friction torque. The last is False if a step has no solution: then the
-    state is that before it.
+    The bodies are changed in place; geometry, gravity, phi and rows describe the plant. Implicit
+    steps have the time dt [s]; 0 means forces at the velocity of the start; joints may share the
+    inertia of rotors, shape (n, n) [kg m^2]. The first two arrays are position and velocity at the
+    end; the next four are, for the first step, torque for the engine, acceleration, velocity at
+    which forces act, and friction torque. The last value is False if a step has no solution; the
+    state then precedes this step.
     """
     q, dq = q.copy(), dq.copy()
     first = np.zeros((4, q.shape[0]))

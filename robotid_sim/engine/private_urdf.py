@@ -1,8 +1,8 @@
-"""The private copy of a robot that the engine loads in place of any user's file.
+"""The private copy of a robot, which the engine loads instead of the user's file.
 
-It holds only bodies and joints: no geometry (self-contact would disturb the dynamics, and missing
-meshes fail), no ``<dynamics>`` (Bullet would add the damping to ours), joint ranges so wide that
-the engine's limit constraints never act, and principal moments with an inertial rpy, because
+It contains only bodies and joints: no geometry (self-contact would disturb the dynamics, and
+missing meshes fail), no ``<dynamics>`` (Bullet would add the damping to ours), joint ranges so wide
+that limit constraints of the engine never act, and principal moments with an inertial rpy, because
 Bullet's own diagonalization of a full tensor costs 3e-8 in accuracy.
 """
 
@@ -14,7 +14,7 @@ from robotid_sim.model.geometry import number_text, rpy_from_rotation
 from robotid_sim.model.robot import Robot
 
 FREE_RANGE = 1e6
-"""Position range [rad or m] that no motion reaches."""
+"""Position range [rad or m] beyond every motion."""
 
 
 def private_urdf(robot: Robot) -> str:
@@ -22,12 +22,12 @@ def private_urdf(robot: Robot) -> str:
     parts = [f'<robot name="private"><link name="base">{_inertial(np.zeros(10))}</link>']
     for k, link in enumerate(robot.links):
         parts.append(f'<link name="body_{k}">{_inertial(link.phi)}</link>{joint_element(robot, k)}')
-    # One body a line: Bullet breaks lines longer than 8191 characters anywhere, inside numbers too.
+    # One body per line: Bullet breaks lines of more than 8191 characters, even inside numbers.
     return "\n".join(parts) + "</robot>"
 
 
 def joint_element(robot: Robot, k: int) -> str:
-    """Return the joint that carries the link ``body_k``, with a range that no motion reaches."""
+    """Return the parent joint of the link ``body_k``, with a range beyond every motion."""
     joint = robot.joints[k]
     kind = "prismatic" if joint.prismatic else "revolute"
     parent = f"body_{k - 1}" if k else "base"
@@ -50,7 +50,7 @@ def _inertial(phi: Float1D) -> str:
 
 
 def origin_element(T: Float2D) -> str:
-    """Return a pose, shape (4, 4), as a URDF has it."""
+    """Convert a pose, shape (4, 4), to the origin element of a URDF."""
     return (
         f'<origin xyz="{number_text(T[:3, 3])}" rpy="{number_text(rpy_from_rotation(T[:3, :3]))}"/>'
     )

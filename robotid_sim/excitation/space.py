@@ -74,7 +74,7 @@ class ExcitationSpace(Protocol):
         """Number of coordinates d."""
 
     def make_grid(self, samples: int) -> ExcitationGrid:
-        """Return the map to the motion at `samples` equidistant times of one run, from zero on."""
+        """Return the map to the motion at `samples` equidistant times of one run from zero."""
 
     def trajectory(self, x: Float1D) -> Excitation:
         """Return the trajectory with the given coordinates, with its approach from home."""

@@ -8,7 +8,7 @@ from robotid_sim.model.robot import Robot
 
 
 def link_poses(robot: Robot, q: ArrayLike) -> Float:
-    """Pose of every movable body in the root frame.
+    """Compute the pose of every movable body in the root frame.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def link_poses(robot: Robot, q: ArrayLike) -> Float:
 
 
 def tip_pose(robot: Robot, q: ArrayLike) -> Float2D:
-    """Pose of the tip in the root frame.
+    """Compute the pose of the tip in the root frame.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def tip_pose(robot: Robot, q: ArrayLike) -> Float2D:
 
 
 def tip_position(robot: Robot, q: ArrayLike) -> Float2D:
-    """Positions of the tip in the root frame [m], shape (N, 3), at joint positions (N, n)."""
+    """Compute tip positions in the root frame [m], shape (N, 3), at joint positions (N, n)."""
     batch, _ = states(q, dof=robot.dof, names=("q",))
     poses = (kernels.link_poses(robot.geometry, sample)[-1] for sample in batch[0])
     tip = np.append(robot.T_last_tip[:3, 3], 1.0)
@@ -69,7 +69,7 @@ def tip_position(robot: Robot, q: ArrayLike) -> Float2D:
 
 
 def tip_jacobian(robot: Robot, q: ArrayLike) -> Float2D:
-    """Geometric Jacobian of the tip in the root frame.
+    """Compute the geometric Jacobian of the tip in the root frame.
 
     Maps joint velocities [rad/s or m/s] to the velocity of the tip's origin [m/s] and the angular
     velocity [rad/s].

@@ -36,7 +36,7 @@ class PrintedMark(StrictModel):
     draw: Literal["curve", "points", "band", "box"] = "curve"
     """A band spans all runs, a box their quartiles."""
     label: str | None = None
-    """Label; by default that of the method."""
+    """Label; by default the label of the method."""
     color: str
     """A role of `robotid_sim.palette`."""
     style: Style = "solid"
@@ -60,7 +60,7 @@ class PrintedMark(StrictModel):
     x_entry: int | None = None
     x_column: int | None = None
     average: Literal["", "median", "mean", "mean of cases", "every run"] = ""
-    """Average over all runs; by default the first run is drawn."""
+    """Kind of average over all runs; by default the first run is drawn."""
     along: Literal["", "case", "of"] = ""
     """Plot over cases or methods with numbers as names: means, or every run."""
     over: str = ""
@@ -129,7 +129,7 @@ class PrintedMark(StrictModel):
         return np.asarray(means[0] if len(means) == 1 else np.mean(means, axis=0))
 
     def _average_runs(self, table: TrialTable) -> tuple[Float1D, Float1D]:
-        """Average the runs of every case or method, or take all of them."""
+        """Average the runs of every case or method, or return all of them."""
         if self.along == "case":
             names = [self.case] if self.case is not None else table.cases(self.study, self.of)
             cases = sorted(names, key=float)
@@ -155,7 +155,7 @@ def _part(values: Float, entry: int | None, column: int | None) -> Float:
 
 
 def _box(values: Float1D, place: float, role: str) -> Iterator[Mark]:
-    """Draw a horizontal box plot of values, shape (N,), about a height.
+    """Draw a horizontal box plot of values, shape (N,), at a height.
 
     The box spans the quartiles, whiskers reach to the last value within 1.5 of their distance, and
     points are outliers.

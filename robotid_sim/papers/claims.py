@@ -2,13 +2,13 @@
 
 Text, printed number, measurement and rules of a claim are in a TOML file. A claim *holds* if its
 ranges are met. It is reproduced if it holds without conditions, conditional if it holds under
-conditions, else not reproducible. A claim whose test needs data that are not printed, such as a log
-or the timed code, is not testable, whatever is measured. No verdict is set by hand.
+conditions, otherwise not reproducible. A claim whose test needs data that are not printed, such as
+a log or the timed code, is not testable, independent of measurements. No verdict is set by hand.
 
 The *nulls* of a claim are the values of guessing, random search or an ablation of the method; if
-one of them meets the rule, too, that is a condition. A band lies where the claim holds, so that
-band and verdict agree; a claim that is expected to fail has an *expected* range instead. A testable
-claim has one of them. A check tests only robotid_sim, or a value that is not in the paper.
+one of them also meets the rule, this is a condition. A band is a range in which the claim holds, so
+that band and verdict agree; a claim that is expected to fail has an *expected* range instead. A
+testable claim has one of them. A check tests only robotid_sim, or a value that is not in the paper.
 """
 
 from collections.abc import Mapping, Sequence
@@ -117,7 +117,7 @@ class PrintedClaim(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _inherit(cls, content: Any) -> Any:
-        """Give facts and nulls without a study that of ``ours``."""
+        """Give facts and nulls without a study the study of ``ours``."""
         if not isinstance(content, dict) or not isinstance(ours := content.get("ours"), dict):
             return content
         shared = {key: ours[key] for key in INHERITED_KEYS if key in ours}
@@ -240,7 +240,7 @@ class Claim:
 
     @property
     def remaining_conditions(self) -> tuple[str, ...]:
-        """The remaining conditions; empty if the claim holds fully and the band is met."""
+        """Remaining conditions; empty if the claim holds fully and the band is met."""
         printed = self.printed
         holds_fully = bool(printed.fully) and self._is_satisfied(printed.fully)
         is_outside = printed.band is not None and not printed.band.is_met(self.ours)
@@ -312,8 +312,8 @@ def judge(
 ) -> tuple[Claim, ...]:
     """Judge the claims of a paper, in its order.
 
-    `measurements` are by the name of their claim; `satisfied` says whether there are the runs that
-    a verdict needs. Raises `OptionError` if a claim is printed and not measured, measured and not
+    `measurements` are by the name of their claim; `satisfied` states whether there are enough runs
+    for a verdict. Raises `OptionError` if a claim is printed and not measured, measured and not
     printed, or printed twice.
     """
     names = [claim.name for claim in printed]

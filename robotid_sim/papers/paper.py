@@ -57,7 +57,7 @@ class ReproductionSetup:
     quick: bool = False
     """Use fewer runs and smaller budgets, with the same outputs."""
     runs: int | None = None
-    """Independent runs per method; None for the number of the paper, or the quick one."""
+    """Independent runs per method; None for the number of the paper or of the quick mode."""
     seed: int = 0
     workers: int = 1
     engine: str | None = None
@@ -69,7 +69,7 @@ class ReproductionSetup:
         return quick if self.quick else full
 
     def runs_of(self, published: int, quick: int) -> int:
-        """Choose the number of runs: the requested one, else that of the paper or the quick one."""
+        """Choose the number of runs: requested, otherwise of the paper or of the quick mode."""
         return self.runs or self.choose(published, quick)
 
     def is_judged(self, min_runs: int = MIN_RUNS) -> bool:
@@ -123,14 +123,14 @@ class Reproduction:
     """The result in a short paragraph, for readers of the paper."""
     claims: tuple[Claim, ...]
     sections: tuple[Section, ...]
-    """In the order of the paper; titles of tables and figures name those of the paper."""
+    """Sections in the order of the paper; titles of tables and figures refer to the paper."""
     tables: Mapping[str, Table] = field(default_factory=dict)
     """Tables of the CSV files, by the stem of the file; most are on the page."""
     quick: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether every judged number is in its expected range; undecided ones are not."""
+        """Whether every judged number is in its expected range; undecided numbers do not pass."""
         return all(claim.outcome in (None, "met") for claim in self.claims)
 
 

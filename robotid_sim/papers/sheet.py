@@ -1,6 +1,6 @@
 """Files of a paper: ``claims.toml`` with claims and page, ``settings.toml`` with printed values.
 
-Entries of the file have names, and one may declare several::
+Entries of the file have names, and one entry may declare several::
 
     [claim."torque-{scenario}"] each = [{scenario = "nominal", needs = "full"}, {scenario =
     "disturbed", needs = "runs"}] claim = "QPSO's torque is closest to the reference's
@@ -100,7 +100,7 @@ class ClaimSheet(StrictModel):
     table: tuple[PrintedTable, ...] = ()
     claim: tuple[PrintedClaim, ...]
     element: tuple[PrintedElement, ...] = ()
-    """In the order of the paper."""
+    """Elements in the order of the paper."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,7 +1,7 @@
 """Statistics of independent runs by name, each a number with a 95 % interval if available.
 
-Statistics of one sample, shape (R,), are means, medians, …; those of two samples are ratios,
-differences and tests. Runs are paired if those of one number share random values, such as the
+Statistics of one sample, shape (R,), are means, medians, …; statistics of two samples are ratios,
+differences and tests. Runs are paired if runs with equal numbers share random values, such as the
 bounds of a search.
 """
 
@@ -23,17 +23,17 @@ Measurement = tuple[float, Ends]
 MIN_RUNS_OF_SPREAD = 12
 """Smallest number of runs for the interval of a ratio of spreads."""
 MIN_RUNS_OF_LOGS = 4
-"""Smallest number of runs for Welch's interval and that of a correlation."""
+"""Smallest number of runs for Welch's interval and the interval of a correlation."""
 OUTLIER_DISTANCE = 1.5
 """Distance of an outlier from the quartiles, over the distance of the quartiles."""
 MIN_DEVIATION = 1e-12
-"""Replaces a deviation of zero in divisions."""
+"""Value that replaces a deviation of zero in divisions."""
 
 
 def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> Ends:
     """Estimate the interval of the mean of independent runs; None for fewer than four.
 
-    Student's t; for two or three runs it would be too wide. If it reaches below zero for positive
+    Student's t; for two or three runs it would be too wide. If it extends below zero for positive
     values, such as costs with a rare large value, the bootstrap is used.
     """
     sample = np.asarray(values, dtype=float)
@@ -165,7 +165,7 @@ def _difference_of_outliers(a: Float1D, b: Float1D) -> Measurement:
 
 
 def _mean_where_reached(a: Float1D) -> Measurement:
-    """Average the runs with a number; NaN without any."""
+    """Average the runs that have a number; NaN without any."""
     return _mean(a[np.isfinite(a)]) if np.isfinite(a).any() else (np.nan, None)
 
 

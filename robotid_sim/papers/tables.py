@@ -121,11 +121,11 @@ class TableRows(StrictModel):
     study: str = "computed"
     case: str | None = None
     of: tuple[str, ...] = ()
-    """Methods; empty: all."""
+    """Methods of the rows; empty for all."""
     each: Literal["method", "case", "cell", "run", "entry"] = "method"
     """A cell is a case with a method; runs are counted from one."""
     compared: bool = False
-    """Whether methods are those of ``over``, with which a column compares."""
+    """Whether the rows are the methods in ``over``, with which a column compares."""
     entries: str = ""
     """Value of a run with one entry per row."""
     text: str = "{method}"

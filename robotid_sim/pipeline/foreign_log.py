@@ -25,9 +25,9 @@ def convert_log(
 ) -> ImportedLog:
     """Import a log and write it, and with `write_map` also its map of columns.
 
-    The files are of one log; `mapping` is a map of columns and `profile` the name of one for a
-    recorder. If the import fails, a draft of the map is written. `topic` selects the joint states
-    of a bag, `segment` a part of a log with gaps, from 1 and by default the longest. Raises
+    The files belong to one log; `mapping` is a map of columns, `profile` the name of a built-in
+    one. If the import fails, a draft of the map is written. `topic` selects the joint states of a
+    bag, `segment` a part of a log with gaps, counted from 1 and by default the longest. Raises
     `FileFormatError` if a file cannot be read or written, and `LogError` if joint or quantity of a
     column is ambiguous.
     """

@@ -16,7 +16,7 @@ MISMATCH_BAND = (0.05, 0.30)
 """Band of the relative RMS torque mismatch of every joint."""
 
 MAX_DRAWS = 500
-"""Largest number of perturbations; after them the best one is used."""
+"""Largest number of perturbations, after which the best one is used."""
 
 GEOMETRY_TOLERANCE = 1e-9
 """Largest difference of the geometry of two models of one robot [m]."""
@@ -67,7 +67,7 @@ def torque_mismatch(model: Robot, plant: Robot) -> Float1D:
 
 
 def require_same_robot(nominal: Robot, plant: Robot, name: str) -> Robot:
-    """Return the nominal model if it has the joints and the geometry of the plant.
+    """Return the nominal model after checking that it has joints and geometry of the plant.
 
     Raises `OptionError` if not; its message contains `name`.
     """

@@ -53,7 +53,7 @@ def step_metrics(t: Float1D, error: Float1D) -> StepMetrics:
     if outside.size:
         last = int(outside[-1])
         settling = None
-        if last < t.size - 1:  # between the last sample outside and the next sample
+        if last < t.size - 1:  # between the last sample outside and the next sample sample
             edge = 1.0 + np.copysign(SETTLING_SHARE, progress[last] - 1.0)
             share = (edge - progress[last]) / (progress[last + 1] - progress[last])
             settling = float(t[last] + share * (t[last + 1] - t[last]))

@@ -1,4 +1,4 @@
-"""Colors of the viewer, as numbers; those shared with pages come from the palette."""
+"""Colors of the viewer, as numbers; colors shared with pages come from the palette."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from robotid_sim.palette import rgb
 
 Rgb = tuple[int, int, int]
 Rgba = tuple[float, float, float, float]
-"""Red, green, blue and opacity of 0 to 1, as Bullet takes them."""
+"""Red, green, blue and opacity from 0 to 1, as in Bullet."""
 
 INK_COLOR: Rgb = rgb("ink")
 WHITE_COLOR: Rgb = (255, 255, 255)
@@ -25,7 +25,7 @@ POSITION_COLOR: Rgb = (70, 84, 104)
 VELOCITY_COLOR: Rgb = (86, 150, 205)
 PATH_COLOR: Rgb = rgb("joint-2")
 ANIMATION_COLORS = (PATH_COLOR, *(rgb(f"joint-{k}") for k in (3, 4, 5, 6)))
-"""Colors of the motion and of its ghosts; none is that of a model."""
+"""Colors of the motion and of its ghosts; they differ from the colors of models."""
 REFERENCE_COLOR: Rgb = (214, 217, 221)
 """Color of a robot with ghosts in the colors of models."""
 LIMIT_COLOR: Rgb = rgb("warning")
@@ -41,7 +41,7 @@ SPARE_COLORS: tuple[Rgb, ...] = (rgb("joint-2"), rgb("joint-3"), rgb("joint-4"))
 _WARMTH_COLORS = np.array(
     [[226, 228, 230], [253, 216, 140], [245, 140, 60], [190, 20, 30]], dtype=float
 )
-"""Neutral to warm and light to dark, so that it is readable without color vision."""
+"""Scale from neutral to warm and light to dark, readable without color vision."""
 
 
 def warm(share: float) -> Rgb:
@@ -54,7 +54,7 @@ def warm(share: float) -> Rgb:
 
 
 def model_color(name: str, index: int) -> Rgb:
-    """Choose the color of a model by its name, else by its index."""
+    """Choose the color of a model by its name, otherwise by its index."""
     return MODEL_COLORS.get(name, SPARE_COLORS[index % len(SPARE_COLORS)])
 
 

@@ -22,7 +22,7 @@ def plain(text: str) -> str:
 
 @cache
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """Load Pillow's built-in font, which needs no file of the system."""
+    """Load Pillow's built-in font, which needs no system file."""
     return ImageFont.load_default(size)
 
 
@@ -32,7 +32,7 @@ def text_width(text: str, size: float) -> float:
 
 
 class FlatDrawing:
-    """A framed picture of a size in pixels; drawings are in units of `scale` pixels."""
+    """Framed picture with a size in pixels; drawings are in units of `scale` pixels."""
 
     def __init__(self, size: tuple[int, int], scale: float) -> None:
         self.size, self.scale = size, scale
@@ -54,7 +54,7 @@ class FlatDrawing:
         return self._sheet.reduce(OVERSAMPLING_FACTOR)
 
     def text(self, at: Point, text: str, size: float, color: Rgb, anchor: str = "la") -> None:
-        """Write a text; `anchor` is that of Pillow."""
+        """Write a text; `anchor` is as in Pillow."""
         place, letters = [value * self.unit for value in at], font(round(size * self.unit))
         self.pen.text((place[0], place[1]), text, fill=color, font=letters, anchor=anchor)
 

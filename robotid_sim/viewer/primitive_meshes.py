@@ -1,7 +1,7 @@
 """Triangle meshes of the primitive shapes of a URDF.
 
 Bullet's cylinders have few, thin triangles and no bevels: they look coarse, and thin triangles are
-the slowest for the software renderer.
+slow in the software renderer.
 """
 
 import re
@@ -70,9 +70,9 @@ def segment(start: Float1D, end: Float1D) -> tuple[Float2D, float]:
 
 
 def has_triangles(path: Path) -> bool:
-    """Tell whether the text of a mesh file (STL, OBJ or DAE) has triangles.
+    """Check whether the text of a mesh file (STL, OBJ or DAE) has triangles.
 
-    Bullet draws nothing without a message if there are none.
+    Without triangles Bullet draws nothing and gives no message.
     """
     data = read_file(path, MAX_MESH_SIZE)
     match path.suffix.lower():

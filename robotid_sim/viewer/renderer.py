@@ -1,4 +1,4 @@
-"""Pictures without a display: common interface of PyBullet and MuJoCo, and choice of one."""
+"""Pictures without a display: common interface and choice of PyBullet and MuJoCo."""
 
 import pkgutil
 from abc import abstractmethod
@@ -35,7 +35,7 @@ class RenderedImage(NamedTuple):
     """Distance along the view [m], infinite behind all bodies, shape (height, width)."""
     box: PixelBox
     scale: float
-    """Pixels here per pixel of the picture."""
+    """Pixels of this image per pixel of the picture."""
 
     @property
     def body(self) -> Bool2D:
@@ -51,7 +51,7 @@ class RenderedImage(NamedTuple):
 
 
 class RenderedRobot(Protocol):
-    """Parts on the bodies of a robot in a renderer."""
+    """Visual parts on the bodies of a robot in a renderer."""
 
     def pose(self, q: Float1D) -> None:
         """Set the joint positions `q` [rad or m], shape (n,)."""
@@ -80,7 +80,7 @@ class Renderer(Closeable):
         """Render the part `box` of a camera's picture, by default all of it.
 
         `light` is the unit direction to the light, shape (3,), `scale` the rendered pixels per
-        pixel of the picture, whose size is the camera's.
+        pixel of the picture of the camera.
         """
 
 

@@ -1,8 +1,8 @@
-"""The excitation problem of the paper in all its readings, and the motion that it publishes.
+"""The excitation problem of the paper in all interpretations, and its published motion.
 
 The robot is not named; its links are those of an ABB IRB 120. Its first three joints move.
 
-From it follow the identifiable parameters and the least squares along the excitation.
+The identifiable parameters and the least squares along the excitation follow from this.
 """
 
 from collections.abc import Iterable
@@ -56,8 +56,8 @@ HARMONIC_COUNT = 3
 HALVING_COUNT = 20
 """Bisections of the range of scales in the search for the largest reachable one."""
 UNBOUNDED_TORQUE_RATIO = 10.0
-"""Allowed share of the torque limits: the paper has none. It is finite to reject motions that pass
-through a singular pose between two samples, where the torque is larger still."""
+"""Allowed share of the torque limits: the paper has none. It is finite to reject motions through a
+singular pose between two samples, where the torque is even larger."""
 
 SWARM_SIZES = (30, 50, 70)
 IDENTIFIABLE_PARAMETERS = tuple(PRINTED_VALUES["identifiability"])
@@ -76,7 +76,7 @@ READINGS, UNPRINTED = (
     {name: MAIN_SETTINGS | fields for name, fields in PRINTED_VALUES[kind].items()}
     for kind in ("readings", "unprinted")
 )
-"""Readings of "trajectory" and "condition number" in the paper."""
+"""Interpretations of "trajectory" and "condition number" in the paper."""
 
 
 @cache
@@ -87,7 +87,7 @@ def arm() -> Robot:
 
 @cache
 def problem(reading: str = MAIN_READING_NAME) -> ExcitationProblem:
-    """Make the excitation problem of a reading of section 4, printed or not.
+    """Make the excitation problem of an interpretation of section 4, printed or not.
 
     It always has the 15 base parameters: the 22 columns of the paper have rank 15.
     """
@@ -113,9 +113,9 @@ def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
 def load_published_motions() -> dict[str, dict[str, Any]]:
     """Evaluate the published motion with its number c as the first coefficient, and as all three.
 
-    For both readings: whether the arm can follow the path in meters, else the largest scale at
-    which it can; the condition number there, with columns of unit length; and the speed of each
-    coordinate at the start, which should be zero [m/s].
+    For both interpretations: whether the arm can follow the path in meters, otherwise the largest
+    scale at which it can; the condition number at this scale, with columns of unit length; and the
+    speed of each coordinate at the start, which should be zero [m/s].
     """
     c = PRINTED_VALUES["optimum"]["c"]
     readings = {"c = (2.0328, 0, 0)": (c, 0.0, 0.0), "c = (2.0328, 2.0328, 2.0328)": (c, c, c)}
@@ -223,7 +223,7 @@ def counts(base: BaseParameters) -> tuple[int, int, int]:
 
 
 def ideal_values() -> dict[str, tuple[float, float]]:
-    """Compute the ideal values of Table 4 and those of eq. (49) to (53), in printed units."""
+    """Compute the ideal values of Table 4 and the values of eq. (49) to (53), in printed units."""
     basis = rank_analysis()[JOINT_TORQUES]
     units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
     phi = np.linalg.solve(paper_frames(), arm().parameters()[: len(paper_frames())])

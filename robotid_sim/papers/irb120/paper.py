@@ -27,7 +27,7 @@ SPEED_TOLERANCE = 1e-9
 CURVE_SAMPLES = 400
 """Samples of a curve over time."""
 ROUNDING_TOLERANCE = 1e-12
-"""Parameters below this are zero, in SI units; the smallest one that is printed is 1e-6."""
+"""Parameters below this count as zero, in SI units; the smallest printed one is 1e-6."""
 START_COUNT = 3
 """Gradient descents with the total budget of a swarm."""
 SINGLE_DRAW_NAME = "a single random motion"
@@ -80,7 +80,7 @@ def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> list[Planned
     runs, side = effort["runs"], effort["side_runs"]
     size = {"population": model.POPULATION_SIZE, "iterations": effort["iterations"]}
 
-    # All are named, so that the same search in two studies is run once.
+    # All have names, so that a search in two studies is run once.
     paper = {"method": "MuPSO", "reading": model.MAIN_READING_NAME, "handling": "scaling", **size}
 
     def swarms(study: str, row: str, runs: int, **settings: Any) -> None:
@@ -119,7 +119,7 @@ def _plan_driven_trials(
 
 
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
-    """Compute rows that need no run, and those that are more than a statistic of runs."""
+    """Compute rows that need no run, and rows that are not just a statistic of runs."""
     motions = model.load_published_motions()
     followed = [motion for motion in motions.values() if motion["followed"] == "yes"]
     evaluable = any(motion["start_speed"] < SPEED_TOLERANCE for motion in followed)
@@ -192,7 +192,7 @@ def _ranks() -> dict[TrialKey, ResultRow]:
 
 
 def _table_4(identified: model.ExactIdentification, table: TrialTable) -> dict[TrialKey, ResultRow]:
-    """List Table 4 as printed, on the base parameters, and of MuPSO's best driven motion."""
+    """List Table 4 as printed, for the base parameters, and from MuPSO's best driven motion."""
     rows: dict[TrialKey, ResultRow] = {}
     basis, ideal, base = identified.basis, model.ideal_values(), trials.base()
     units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))

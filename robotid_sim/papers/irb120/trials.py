@@ -48,8 +48,8 @@ def swarm(
 ) -> dict[str, Any]:
     """Search an excitation by a swarm with its published setting.
 
-    Every method and reading has its own random stream; `handling` is how limits are kept, see
-    `DesignCost`.
+    Every method and interpretation has its own random stream; `handling` is the handling of limits,
+    see `DesignCost`.
     """
     problem, name = problem_of(reading), method.lower()
     cost = DesignCost(problem, handling)
@@ -86,7 +86,7 @@ def swarm_times(*, seed: int, rounds: int, iterations: int) -> dict[str, Any]:
 
 
 def random_search(*, seed: int, run: int, population: int, iterations: int) -> dict[str, Any]:
-    """Find the best of as many random points of the box as a swarm may evaluate."""
+    """Find the best random point of the box with the number of evaluations of a swarm."""
     problem = problem_of()
     cost = DesignCost(problem)
     rng = make_stream(seed, PAPER_NAME, "random", f"run {run}")
@@ -122,7 +122,7 @@ class CountedProblem(ExcitationProblem):
     """An excitation problem that counts evaluations of its criterion and of the gradient."""
 
     calls: list[int] = field(default_factory=list, repr=False)
-    """A one for every evaluation."""
+    """List with a one for every evaluation."""
 
     def value(self, x: Float1D, criterion: Criterion | None = None) -> float:
         """Compute the criterion; see `ExcitationProblem`."""
@@ -179,8 +179,8 @@ def identification(
 ) -> dict[str, Any]:
     """Drive the robot along a motion once, and identify it from several noisy logs of that run.
 
-    The kind and the run name the stream of the noise. Parameters are the 15 inertial ones of the
-    base; their errors are in units of their standard deviation, and in units of torque.
+    The kind and the run name the stream of the noise. Parameters are the 15 inertial base
+    parameters; their errors are in units of their standard deviation, and in units of torque.
     """
     plant, basis = model.arm(), base()
     trajectory = make_driven_space().trajectory(np.array(x))
@@ -215,7 +215,7 @@ def identification(
 
 
 def is_drivable(x: Sequence[float]) -> bool:
-    """Tell whether the arm can follow a motion at the control rate.
+    """Check whether the arm can follow a motion at the control rate.
 
     A search samples a motion at about a hundred times, between which it may leave the workspace.
     """
@@ -239,7 +239,7 @@ def _relative(errors: Float2D, true: Float1D) -> Float1D:
 
 
 def _unseen(errors: Float2D, true: Float1D, seed: int) -> Float1D:
-    """Compute the RMS torque error on an unseen motion over the RMS torque there [%], shape (m,).
+    """Compute the RMS torque error on an unseen motion over its RMS torque [%], shape (m,).
 
     The motion is a random Fourier series of the joints over their whole range, without friction,
     which the paper does not model.

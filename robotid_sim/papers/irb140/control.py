@@ -1,4 +1,4 @@
-"""The paper's three models under sliding-mode control on the circle, in both readings.
+"""The paper's three models under sliding-mode control on the circle, in both interpretations.
 
 The paper does not say whether its models are in the controller or in the simulated arm; section 3
 "establishes three dynamic models" and drives each. Here they are formal models in the controller of
@@ -62,7 +62,7 @@ SCENARIOS: Mapping[str, tuple[str, Condition]] = {
     "nominal": (UNDISTURBED_NAME, Undisturbed()),
     "disturbed": ("sinusoidal", SinusoidalTorque()),
 }
-"""By the paper's name of a scenario: the name in robotid_sim, and its condition."""
+"""Name in robotid_sim and condition, by the name of a scenario in the paper."""
 MODELS = tuple(PUBLISHED_SETS)
 """Parameter sets of Table 3; the reference is the plant itself."""
 CONTROL_RATE = 1000.0
@@ -80,7 +80,7 @@ SETTLING_TIME = 0.3
 CURVE_SAMPLES = 250
 """Samples of a stored curve."""
 LOOP_COMPARISON = Comparison(trace_samples=1_000_000)
-"""Sliding mode, with more samples than a lap has: fast transients of torque must not be thinned."""
+"""Sliding mode, with more samples than a lap: fast transients of torque must not be thinned out."""
 JOINT_COUNT = 3
 """Joints whose links the paper identifies."""
 
@@ -88,10 +88,11 @@ JOINT_COUNT = 3
 def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) -> dict[str, Any]:
     """Drive the circle, in `lap` [s], and the step with all models in one of `SCENARIOS`.
 
-    The models are in the controller of the reference, or are arms, each with a controller that has
+    The models are in the controller of the reference or are arms, each with a controller that has
     its exact model. Run r draws the phases of the disturbance, a sinusoid of 40 % of the peak
-    torque of the reference, which are the same for all models. The nominal scenario draws nothing
-    and has a single run. All have the gains of the reference. Run 0 also has time series.
+    torque of the reference, which are the same for all models. The nominal scenario is
+    deterministic and has a single run. All have the gains of the reference. Run 0 also has time
+    series.
     """
     plant = make_published_plant(ROBOT_NAME)
     study = "arms" if arms else "loop"
@@ -140,7 +141,7 @@ class PreparedTask:
     task: TaskRun
     gains: LoopGains
     peak: Float1D
-    """Largest torques of the undisturbed loop with the true model, which size a disturbance [N m],
+    """Largest torques of the undisturbed loop with the true model, which scale a disturbance [N m],
     shape (n,)."""
 
 
@@ -148,8 +149,8 @@ class PreparedTask:
 def prepare_tasks(lap: float, engine: str) -> dict[str, PreparedTask]:
     """Prepare the circle of `lap` [s] and the joint step, by name.
 
-    The gains of the circle are those of a specification for a fast lap; those of the step give the
-    true model the rise time of Table 4.
+    The gains of the circle follow from a specification for a fast lap; the gains of the step give
+    the true model the rise time of Table 4.
     """
     plant = make_published_plant(ROBOT_NAME)
     specs = {"circle": Circle(), STEP: JointStep(seconds=STEP_TIME)}
@@ -182,7 +183,7 @@ def run_task(
 ) -> ControlRun:
     """Run an arm on a task, with a model in its sliding-mode controller."""
     cell = Cell(plant=plant, controller=ComputedTorque(plant), rate=CONTROL_RATE, substeps=SUBSTEPS)
-    rng = np.random.default_rng(0)  # nothing is drawn: there are no sensors in the loop
+    rng = np.random.default_rng(0)  # no random numbers are drawn: there are no sensors in the loop
     exact = make_undisturbed_task(cell, gains, task, rng, LOOP_COMPARISON)
     active = replace(scenario or Scenario(), offset=task.offset)
     run = run_loop(replace(exact, model=model, model_name=model.name, scenario=active))

@@ -1,9 +1,9 @@
-"""Inverse kinematics by a network whose loss punishes poses near a singularity.
+"""Inverse kinematics by a network whose loss penalizes poses near a singularity.
 
-It learns from a logged motion. The inputs are the tool's position and velocity, as section 3 has
-them, the outputs the joint angles. The loss of eq. (33) is the distance of the pose that these
-angles reach, and a penalty on their singularity index. scikit-learn has no such loss: weights are
-fitted with its gradient here, through the kinematics of Table 1.
+It learns from a logged motion. The inputs are position and velocity of the tool, as in section 3,
+the outputs the joint angles. The loss of eq. (33) is the distance of the pose that these angles
+reach, and a penalty on their singularity index. scikit-learn has no such loss: weights are fitted
+with its gradient here, through the kinematics of Table 1.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ MOTION_CENTER = (0.0, 0.3, -0.2, 0.0, 0.1, 0.0)
 """Middle of the logged motion, in the URDF's joint angles [rad]: it passes the wrist's singularity,
 where axes 4 and 6 coincide."""
 MOTION_AMPLITUDE = np.radians(15.0)
-"""Of every joint to both sides of the middle [rad], as in the region of the other networks."""
+"""Amplitude of every joint about the middle [rad], as in the region of the other networks."""
 PERIOD, HARMONICS = 20.0, 5
 """Base period [s] and number of harmonics of the logged motion."""
 UNIT_COUNT = 50
@@ -40,7 +40,7 @@ SAMPLE_COUNT = 500
 VALIDATION_SHARE = 0.2
 """Share of the samples for validation."""
 ERROR_FLOOR = 1e-4
-"""Errors below this count by their squares, so that the loss has a gradient everywhere [m]."""
+"""Errors below this are squared, so that the loss has a gradient everywhere [m]."""
 PENALTY_STEEPNESS = 4.0
 """Slope of the penalty, a logistic unit of ln(kappa / 1000): the paper's f is not printed."""
 PENALTY_WEIGHT = 0.01
@@ -107,7 +107,7 @@ def _motion(robot: Robot, rng: np.random.Generator) -> FourierTrajectory:
     """Draw a periodic motion of every joint within `MOTION_AMPLITUDE` of `MOTION_CENTER`."""
     order = np.arange(1.0, HARMONICS + 1.0)
     a, b = rng.standard_normal((2, robot.dof, HARMONICS))
-    a -= a.mean(axis=1, keepdims=True)  # it starts from rest
+    a -= a.mean(axis=1, keepdims=True)  # the motion starts from rest
     b -= np.outer(b @ order, order) / (order @ order)
 
     def path(q0: Float1D, size: Float1D) -> FourierTrajectory:
@@ -136,7 +136,7 @@ class InverseNetwork:
     def __call__(
         self, weights: Float1D, x: Float2D
     ) -> tuple[Float2D, Callable[[Float2D], Float1D]]:
-        """Compute joint angles (N, 6), and the map from their gradient to that of the weights."""
+        """Compute joint angles (N, 6), and the map from their gradient to the weights' gradient."""
         ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes])[:-1]
         parts = zip(np.split(weights, ends), self._shapes, strict=True)
         first, bias, second, offset = (part.reshape(shape) for part, shape in parts)

@@ -4,8 +4,8 @@ The paper's Table 1 is a standard Denavit-Hartenberg table, though its eq. (1)-(
 form. The signs of eq. (3) and of the position, most of them missing in print, are chosen to give
 the product of the transforms.
 
-The paper checks its kinematics by a network whose input, loss and architecture it states twice and
-differently. Here a perceptron computes the tool's position from joint angles, without poses with a
+The paper checks its kinematics by a network with contradictory statements of input, loss and
+architecture. Here a perceptron computes the tool's position from joint angles, without poses with a
 singularity index above 1000, which is the effect of the paper's penalty on them.
 """
 
@@ -124,9 +124,9 @@ VALIDATION_SHARE = 0.2
 TASK_CENTER = (0.0, 0.3, -0.2, 0.0, 0.8, 0.0)
 """Middle of the task region in the URDF's joint angles [rad]: tool in front, the wrist bent."""
 WIDE_SHARE = 0.5
-"""The widest region is this share of every joint's range, about its middle."""
+"""Share of every joint's range, about its middle, in the widest region."""
 OUTPUT_SCALE = 30.0
-"""Positions are scaled to ± this. scipy's L-BFGS stops when the loss decreases by less than 2e-9,
+"""Largest scaled position. scipy's L-BFGS stops when the loss decreases by less than 2e-9,
 an absolute amount for losses below one: with outputs in [-1, 1] already at 1.5 mm."""
 CHUNK_ITERATIONS = 500
 """Iterations between two evaluations of the validation error."""
@@ -136,7 +136,7 @@ PATIENCE_CHUNKS = 2
 
 NETWORK_SETTINGS: Mapping[str, Mapping[str, Any]] = SETTINGS["networks"]
 TASK_NAME = "single-15"
-"""The network that is compared with the printed error."""
+"""Name of the network that is compared with the printed error."""
 
 
 def require_sklearn() -> None:

@@ -13,7 +13,7 @@ PAPER_NAME = "irb140-qpso"
 """Name of the paper and of its random streams."""
 ROBOT_NAME = "irb140"
 PUBLISHED_SETS = {"reference": "table-2", "QPSO": "table-3-qpso", "PSO": "table-3-pso"}
-"""The columns of Table 3 and the published sets that hold them."""
+"""Published sets by the columns of Table 3."""
 COM_SYMBOLS = ("Xc", "Yc", "Zc")
 INERTIA_SYMBOLS = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 LINK_NAMES = ("link_1", "link_2", "link_3")
@@ -76,7 +76,7 @@ def mape(estimate: Float1D, reference: Float1D) -> tuple[float, float]:
 def mape_ranges(column: str) -> tuple[tuple[float, float], tuple[float, float]]:
     """Bound both errors of `mape` by the last printed digits of a column and of the reference [%].
 
-    Of centers of mass and of inertia: the least and the largest error.
+    The result has the smallest and the largest error of centers of mass and of inertia.
     """
     ends = []
     for name in (column, "reference"):

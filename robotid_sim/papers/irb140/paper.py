@@ -48,7 +48,7 @@ PRINTED_REDUCTION = 51.35
 
 
 def add_computed(table: TrialTable) -> TrialTable:
-    """Add the values of tables, figures and claims that are not those of runs."""
+    """Add the values of tables, figures and claims that do not come from runs."""
     rows = pairs_of_clamps(table) | sums_of_print()
     for scenario in control.SCENARIOS:
         rows |= compare_models(table, scenario)
@@ -76,7 +76,7 @@ def add_computed(table: TrialTable) -> TrialTable:
 
 @cache
 def sums_of_print() -> dict[TrialKey, ResultRow]:
-    """Compute the errors of Table 3, and the distance of the printed ones from their ranges."""
+    """Compute the errors of Table 3, and the distance of the printed errors from their ranges."""
     rows: dict[TrialKey, ResultRow] = {}
     reference = parameter_vector("reference")
     for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
@@ -207,7 +207,7 @@ def parameter_columns(table: TrialTable) -> ResultRow:
 
 @cache
 def constants() -> ResultRow:
-    """Compute the facts that follow from the printed values and the robot alone."""
+    """Compute the facts that follow only from the printed values and the robot."""
     rank, count = visible_directions()
     lower, upper = kinematics.region_of(None, load_robot(ROBOT_NAME))
     far, near = (swarms.inertia_errors(parameter_vector(m)) for m in ("PSO", "QPSO"))
@@ -300,11 +300,11 @@ class QuantumSwarms(TrialPaper):
         kinematics.require_sklearn()
 
     def run(self, lab: ReproductionSetup) -> TrialTable:
-        """Run what is not finished; see `Paper`."""
+        """Run unfinished trials; see `Paper`."""
         effort = {name: lab.runs_of(*sizes) for name, sizes in SETTINGS["effort"].items()}
         limited = SETTINGS["limited"].items()
         effort |= {name: min(most, lab.runs_of(most, few)) for name, (most, few) in limited}
-        # The longest first, so that no process is left alone with one at the end.
+        # The longest first, so that processes finish together.
         cells = [*_networks(lab, effort["network"]), *_loops(lab, effort), *_searches(lab, effort)]
         poses = SETTINGS["poses"]
         cells.append(
@@ -314,7 +314,7 @@ class QuantumSwarms(TrialPaper):
 
 
 def _networks(lab: ReproductionSetup, runs: int) -> Iterator[PlannedTrial]:
-    """Plan the networks: that of the print several times."""
+    """Plan the networks; the network of the paper is trained several times."""
     for name, network in kinematics.NETWORK_SETTINGS.items():
         count, share = (runs, 8) if name == kinematics.TASK_NAME else (1, 16)
         options = {
@@ -329,7 +329,7 @@ def _networks(lab: ReproductionSetup, runs: int) -> Iterator[PlannedTrial]:
 def _loops(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
     """Plan the trials in the engine: models in the loop, and logs for networks and searches.
 
-    The nominal scenario draws nothing and is run once.
+    The nominal scenario is deterministic and is run once.
     """
     for study, scenario in product(("loop", "arms"), ("nominal", "disturbed")):
         runs = effort[study] if scenario == "disturbed" else 1
@@ -344,7 +344,7 @@ def _loops(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[Planne
 
 
 def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
-    """Plan the searches by eq. (20), those with other clamps, and those by performance."""
+    """Plan the searches by eq. (20), searches with other clamps, and searches by performance."""
     for (scaling, width), methods in SEARCH_METHODS.items():
         options: dict[str, Any] = {"scaling": scaling, "half_width": width}
         for method in methods:

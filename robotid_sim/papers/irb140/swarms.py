@@ -30,11 +30,11 @@ from robotid_sim.trajectory.reference import Reference
 Scaling = Literal["relative", "raw"]
 
 BOX_ASYMMETRY = 1.2
-"""The box reaches this much farther up than down, so that the solution is not its center."""
+"""Asymmetry of the box: it extends farther up than down, so that the solution is not its center."""
 PENALTY_FACTOR = 10.0
-"""Penalty factor at the end of a run; it grows linearly from zero. The paper gives no law."""
+"""Penalty factor at the end of a run; it increases linearly from zero. The paper gives no law."""
 CONVERGENCE_SHARE = 0.01
-"""A search has converged when this share of its total gain remains. The paper has no definition."""
+"""Remaining share of its total gain at which a search has converged; not in the paper."""
 SwarmReading = tuple[str, Mapping[str, Any]]
 """An optimizer with its options."""
 
@@ -52,7 +52,7 @@ def read_method(changes: Mapping[str, Any]) -> SwarmReading:
 METHOD_SETTINGS = {
     name: read_method(changes) for name, changes in model.SETTINGS["methods"].items()
 }
-"""Readings of the paper's two algorithms, and variants of the literature."""
+"""Interpretations of the paper's two algorithms, and variants from the literature."""
 PSO_CLAMP: float = METHOD_SETTINGS["pso"][1]["velocity_limit"]
 """Largest step of a particle, as a share of its box. The paper has no clamp."""
 QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER_TURN
@@ -62,10 +62,10 @@ QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER_TURN
 class ParameterDistance:
     """Equation (20): squared distance to the reference, and a penalty outside the box.
 
-    The box, of shape (27,), is `half_width` below each parameter, as a share of it; the scaling
-    ``relative`` searches p over its reference, ``raw`` the parameters themselves. After so many
-    calls as there are iterations the penalty factor has its full size. The ``reach`` is the largest
-    distance of a candidate from the middle of the box so far, in widths of the box.
+    The box, shape (27,), extends below each parameter by `half_width`, a share of it; the scaling
+    ``relative`` searches p over its reference, ``raw`` the parameters themselves. The penalty
+    factor has its full size after as many calls as there are iterations. The ``reach`` is the
+    largest distance of a candidate from the middle of the box so far, in widths of the box.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ def inertia_errors(estimate: Float1D) -> tuple[float, float]:
 
 
 OBJECTIVES = ("eq-20", "control-aware")
-"""What the swarms minimize: eq. (20), or shares of torque, smoothness and energy."""
+"""Objectives of the swarms: eq. (20), or shares of torque, smoothness and energy."""
 SWARM_NAMES = ("pso", "qubit")
 """The paper's swarms, with the settings of Table 3's runs."""
 BOX_HALF_WIDTH = 0.5
@@ -194,7 +194,7 @@ UNSEEN_SPEED, UNSEEN_ACCELERATION = 1.0, 3.0
 def torque_map(robot: Robot, states: Reference) -> Callable[[Float2D], Float2D]:
     """Make the function from candidates (m, 27) to torques of the first joints (m, N, 3) [N m].
 
-    Masses are those of Table 2, wrist, friction and rotors those of the catalog's arm.
+    Masses are from Table 2; wrist, friction and rotors are from the arm of the catalog.
     """
     n = len(model.LINK_NAMES)
     first_links = slice(0, n * INERTIAL_COUNT)
@@ -217,7 +217,7 @@ def torque_map(robot: Robot, states: Reference) -> Callable[[Float2D], Float2D]:
 def control_aware_cost(
     torques: Callable[[Float2D], Float2D], states: Reference, target: Float2D, dt: float
 ) -> Callable[[Float2D], Float1D]:
-    r"""Make the cost: squared shares of torque error, change of energy and of torque rate.
+    r"""Make the cost of squared shares of torque error, change of energy and of torque rate.
 
     .. math:: f = \sum_j \left(\frac{|\tau_j - \tau_j^*|}{|\tau_j^*|}\right)^2
         + \left(\frac{E_j}{E_j^*} - 1\right)^2

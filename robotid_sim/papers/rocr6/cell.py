@@ -1,7 +1,7 @@
 """The experiment on all six joints: engine, sensors, preprocessing, estimates, verification.
 
-The effect of torque filters on the estimate is tested with the same logs and all filters, that of
-the identified models on a controller by tracking in the engine.
+The effect of torque filters on the estimate is tested with equal logs and all filters, the effect
+of the identified models on a controller by tracking in the engine.
 """
 
 import json
@@ -140,7 +140,7 @@ def add_noise(clean: Log, plant: Robot, seed: int, stream: str) -> Log:
 
 
 def filter_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Float2D]:
-    """Return the unfiltered torque, and that of both filters of Figure 2.
+    """Return the unfiltered torque, and the torque of both filters of Figure 2.
 
     The input of the Kalman filter is the torque of the nominal model, eq. (25)-(31); the gain of
     every joint maximizes the likelihood, because Q and R are not printed.
@@ -248,8 +248,8 @@ def estimate_by_filter(
     """Estimate six joints by weighted least squares with every torque filter.
 
     The engine is run once per trajectory; every run has new sensor noise, as in `experiment`, and
-    all filters have the same log. Errors are RMS differences of the
-    predicted torque from the true one along the noise-free verification trajectory [N m].
+    all filters have the same log. Errors are RMS differences of predicted and true torque along the
+    noise-free verification trajectory [N m].
     """
     plant, nominal = make_published_plant(ROBOT_NAME), nominal_six(seed)
     basis = base_parameters(nominal, JOINT_SYMBOLS)
@@ -338,7 +338,7 @@ def track(
     """Track an unseen trajectory with the estimates of one run as models of the controller.
 
     Computed torque has the same gains for all models; the plant is the true robot. An empty
-    estimate means the nominal model, or the true one with the name ``true``. Curves are those of
+    estimate means the nominal model, or the true one with the name ``true``. Curves are stored for
     the first two runs.
     """
     plant, nominal = make_published_plant(ROBOT_NAME), nominal_six(seed)

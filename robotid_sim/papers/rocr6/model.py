@@ -1,4 +1,4 @@
-"""The ROCR6 of Tang et al. (2023): base parameters in its symbols, and its excitation.
+"""The ROCR6 of Tang et al. (2023): base parameters in the symbols of the paper, and excitation.
 
 Trajectories are Fourier series of order 5 at 0.05 Hz, eq. (21)-(24).
 

@@ -37,11 +37,11 @@ from robotid_sim.trajectory.reference import Excitation
 PAPER_NAME = "rs010n-sedsabso"
 CURVE_POINTS = 100
 CONVERGENCE_SHARE = 0.01
-"""Share of its gain that remains when a search has converged."""
+"""Remaining share of its gain at which a search has converged."""
 PENALTY_WEIGHT = 1e8
 """P of eq. (9) for a motion beyond the limits of Table 3."""
 LIMIT_TOLERANCE = 1e-9
-"""Excess over a limit, as a share of it, that counts as rounding."""
+"""Relative excess over a limit that counts as rounding."""
 
 
 METHODS, VARIANTS = model.SETTINGS["searches"], model.SETTINGS["variants"]
@@ -55,7 +55,7 @@ BOX_VARIANTS = VARIANTS | {part: VARIANTS[CLAMPED] | changes for part, changes i
 def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
     """Find the best of several random motions within the limits, for both condition numbers.
 
-    With the same seed, a smaller number of motions is the beginning of a larger one.
+    With the same seed, a smaller set of motions is the beginning of a larger set.
     """
     drawn = sample_feasible(
         model.gradient_problem(), make_stream(seed, PAPER_NAME, "random"), draws
@@ -86,7 +86,7 @@ def search_penalized_excitation(
     """Search an excitation by the genetic algorithm with the printed penalty, eq. (9).
 
     Coordinates are in units of the limits: a coordinate of one alone reaches a limit. The box of
-    the search, which is not printed, reaches to ± `width` in every coordinate.
+    the search, which is not printed, extends to ± `width` in every coordinate.
     """
     rng = make_stream(seed, PAPER_NAME, "penalty", f"width {width:g}", f"run {run}")
     best = minimize_by_genetic_algorithm(
@@ -104,7 +104,7 @@ def search_penalized_excitation(
 def minimize_by_genetic_algorithm(
     cost: Cost, width: float, population: int, generations: int, rng: np.random.Generator
 ) -> OptimResult:
-    """Minimize the cost of motions in a box that reaches to `width` in every coordinate."""
+    """Minimize the cost of motions in a box that extends to ± `width` in every coordinate."""
     box, budget = np.full(model.problem().space.size, width), population * generations
     return minimize(cost, -box, box, method="ga", population=population, max_evals=budget, rng=rng)
 
@@ -120,7 +120,7 @@ def compute_penalized_cost(points: Float2D) -> Float1D:
 
 
 def is_within_limits(x: Float1D) -> bool:
-    """Tell whether a motion is within all limits of Table 3."""
+    """Check whether a motion is within all limits of Table 3."""
     return model.limit_use(x) <= 1.0 + LIMIT_TOLERANCE
 
 
@@ -186,7 +186,7 @@ class MisprintedBeetleSwarm(AnnealedBeetleSwarm):
     """SEDSABSO with one of its three misprinted equations as printed, the others corrected."""
 
     equation: int = 14
-    """Number of that equation: 12, 14 or 16."""
+    """Number of the misprinted equation: 12, 14 or 16."""
 
     def _own_steps(self, f: Float1D) -> Float2D:
         steps = super()._own_steps(f)

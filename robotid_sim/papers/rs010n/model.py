@@ -1,4 +1,4 @@
-"""The arm of the paper, its base parameters as Table 5 has them, and its excitation."""
+"""The arm of the paper, its base parameters as in Table 5, and its excitation."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -42,7 +42,7 @@ PRINTED_METHODS = ("SEDSABSO", "BSO", "LDWPSO")
 """Methods of the paper."""
 PARAMETER_COUNT = len(TABLE_5["label"])
 Q2_OFFSET = np.pi / 2.0
-"""The paper's q2 less that of the catalog's URDF [rad]."""
+"""Joint position q2 of the paper minus q2 of the URDF in the catalog [rad]."""
 HARMONICS, PERIOD = 5, 10.0
 """Number of harmonics and base period [s] of eq. (5); neither is printed."""
 SAMPLE_COUNT = 200
@@ -148,7 +148,7 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D, friction: Float | None = No
 class PaperProblem(ExcitationProblem):
     """The excitation problem with the columns of Table 5, on which the condition number depends.
 
-    It has no gradients: those of `ExcitationProblem` are for its own base parameters.
+    It has no gradients: the gradients of `ExcitationProblem` are for its own base parameters.
     """
 
     def regressor(self, x: Float1D) -> Float:

@@ -178,7 +178,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
 
 
 def _facts_of_runs(table: TrialTable) -> ResultRow:
-    """Compute the facts that are more than a statistic of runs."""
+    """Compute the facts that are not just a statistic of runs."""
     boxes = {name: table.runs("penalty", name)[0] for name in table.methods("penalty")}
     shown = (
         f"{name}: {run['unit']:.3g} with {100.0 * run['limit_use']:.0f} % of a limit"
@@ -203,7 +203,7 @@ def judge_printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
     """Judge the columns of Table 5: errors, fitness on our data, and physical consistency.
 
     The least eigenvalue of the mass matrix is over random poses [kg m^2]; the second moment of link
-    3 along z is (L3xx + L3yy - L3zz) / 2 [kg m^2], which a rigid body never has negative.
+    3 along z is (L3xx + L3yy - L3zz) / 2 [kg m^2], which is never negative for a rigid body.
     """
     names, labels = ("theoretical", *model.PRINTED_METHODS), model.TABLE_5["label"]
     estimates = np.array([model.read_printed_column(name) for name in names])
@@ -224,7 +224,7 @@ def judge_printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
 def least_inertia(beta: Float1D) -> float:
     """Compute the smallest eigenvalue of the mass matrix with given base parameters [kg m^2].
 
-    The mass matrix depends on base parameters alone, so any full set with them gives it, also an
+    The mass matrix depends only on base parameters, so any full set with these gives it, even an
     inconsistent one.
     """
     arm = model.arm()

@@ -44,13 +44,13 @@ RHO_VALUES = tuple(f"{rho:g}" for rho in model.FITTED_RHOS)
 UNSEEN_RHOS = tuple(f"{rho:g}" for rho in model.VALIDATED_RHOS)
 SEARCH_EFFORT: Mapping[str, tuple[int, int]] = model.SETTINGS["effort"]
 COST_TOLERANCE = 1e-25
-"""J of rounding errors [N^2 m^2]."""
+"""Largest J due to rounding errors [N^2 m^2]."""
 ENCODER_NOISES = (0.0, 1e-6, 1e-5, 1e-4)
 """Noise of positions before two differentiations [rad]."""
 AVERAGE_FUNCTIONS: Mapping[str, Callable[..., Any]] = {"medians": np.median, "means": np.mean}
-"""Averages over the runs of a search; the means of the paper are sensitive to a stuck search."""
+"""Averages over the runs of a search; the paper's means are sensitive to stagnated searches."""
 TIE_TOLERANCE = 1e-12
-"""Rounding errors of parameters and relative torques."""
+"""Tolerance for rounding errors of parameters and relative torques."""
 WORSE_RATIO = 1.1
 """Ratio of parameter errors of a search that is clearly worse than least squares."""
 COST_LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
@@ -307,7 +307,7 @@ def _steps(table: TrialTable, average: str) -> str:
 def _evaluations_needed(table: TrialTable) -> ResultRow:
     """Count the levels of the cost at which ELPIDSO needs fewer evaluations than SPSO.
 
-    Evaluations are those of the median curve of every trajectory, with their geometric mean.
+    Evaluations are read from the median curve of every trajectory and averaged geometrically.
     """
     x = trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
 

@@ -53,7 +53,7 @@ class TorqueCriterion:
     least_squares: Float1D
     """The estimate of eq. (29), shape (4,), which minimizes J."""
     floor: float
-    """J at that estimate [N^2 m^2]."""
+    """J at the least-squares estimate [N^2 m^2]."""
 
     @classmethod
     def from_run(cls, run: DrivenRun) -> Self:
@@ -98,7 +98,7 @@ class TorqueCriterion:
 
 
 def relative_parameter_error(parameters: Float1D) -> float:
-    """Divide the norm of the error of an estimate by that of the true parameters."""
+    """Divide the norm of the error of an estimate by the norm of the true parameters."""
     return float(np.linalg.norm(parameters - TRUE_PARAMETERS) / np.linalg.norm(TRUE_PARAMETERS))
 
 
@@ -121,8 +121,8 @@ def sum_torque_errors(run: DrivenRun, parameters: Float1D) -> Float1D:
 def relative_error(run: DrivenRun, parameters: Float1D) -> Float1D:
     """Compute the accumulated torque error over the accumulated torque of both joints, shape (2,).
 
-    Eq. (31) is illegible, the text ambiguous; E_r is interpreted as the sum of absolute errors
-    over that of absolute torques.
+    Eq. (31) is illegible, the text ambiguous; E_r is interpreted as the sum of absolute errors over
+    the sum of absolute torques.
     """
     return np.asarray(sum_torque_errors(run, parameters) / np.abs(run.tau).sum(axis=0))
 
@@ -209,7 +209,7 @@ def search(
 ) -> dict[str, Any]:
     """Search the parameters on a trajectory of the estimation.
 
-    The random stream does not depend on the budget: longer searches start like shorter ones.
+    The random stream does not depend on the budget: longer searches begin like shorter ones.
     """
     stream = [study, method, f"rho {rho}", f"run {run}"]
     goal = criterion_of(study, rho, seed, default_engine())
@@ -295,7 +295,7 @@ class DrawnVelocityPidSwarm(PidSwarm):
 
 
 class DrawnVelocitySwarm(LinearInertiaSwarm):
-    """SPSO whose particles start with random velocities, too."""
+    """SPSO whose particles also start with random velocities."""
 
     def _first(self) -> Float2D:
         x = super()._first()
@@ -395,6 +395,6 @@ def identify_load(load: str, seed: int, runs: int, max_evals: int) -> dict[str, 
 
 
 def score_load(row: Mapping[str, Any], true: Float1D) -> dict[str, Any]:
-    """Add the norm of the error of a row over that of the true parameters, shape (4,) [%]."""
+    """Add the norm of the error of a row over the norm of the true parameters, shape (4,) [%]."""
     (error,) = np.linalg.norm(np.array([row["parameters"]]) - true, axis=1)
     return {**row, "error": float(100.0 * (error / np.linalg.norm(true)))}
