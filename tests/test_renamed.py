@@ -3,6 +3,7 @@
 import json
 import logging
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from robotid_sim import renamed
 from robotid_sim.estimation.estimate import load_estimates
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.joint_terms import select_kinds
+from robotid_sim.papers import claims
+from robotid_sim.papers.paper import ReproductionSetup
 from robotid_sim.pipeline.result import upgrade_result
 
 
@@ -77,3 +80,11 @@ def test_old_checks_of_a_result_have_their_new_names():
     content = {"verdict": {"checks": [{"name": "no_cause_named"}, {"name": "no_fault_found"}]}}
     names = [check["name"] for check in upgrade_result(content)["verdict"]["checks"]]
     assert names == ["no_fault_found"] * 2
+
+
+def test_papers_of_users_find_the_old_names():
+    with pytest.warns(DeprecationWarning, match="use collect_measured"):
+        assert claims.measured(1.0).ours == 1.0
+    setup = ReproductionSetup(Path("out"))
+    with pytest.warns(DeprecationWarning, match="use ReproductionSetup.plan_runs"):
+        assert [trial.name for trial in setup.repeated("a", "m:f", 2)] == ["a-0", "a-1"]

@@ -22,6 +22,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
 from robotid_sim.papers.statistics import Ends
 from robotid_sim.papers.trial_table import ClaimRange, Measure, StrictModel, TrialTable
+from robotid_sim.renamed import warn_of_name
 
 Verdict = Literal["reproduced", "conditional", "not-reproducible", "not-testable"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "conditional", "not-reproducible", "not-testable")
@@ -66,6 +67,14 @@ class MeasuredValue:
 def collect_measured(ours: float | str, interval: Ends = None, **facts: Any) -> MeasuredValue:
     """Collect the measured number, its 95 % interval, and facts for rules and the reason."""
     return MeasuredValue(ours, interval, facts)
+
+
+def __getattr__(name: str) -> Any:
+    """Return a function by its old name, for papers of users."""
+    if name == "measured":
+        warn_of_name("measured", "collect_measured")
+        return collect_measured
+    raise AttributeError(name)
 
 
 class PrintedClaim(StrictModel):

@@ -11,8 +11,8 @@ and `tables`::
         name: ClassVar[str] = "holding"
 
         def run(self, lab):
-            cells = lab.cells(("torque", "", "true"), f"{__name__}:hold", runs=8)
-            return lab.tabulate("hold", cells)
+            planned = lab.plan_trials(("torque", "", "true"), f"{__name__}:hold", runs=8)
+            return lab.tabulate("hold", planned)
 """
 
 import re
@@ -30,6 +30,7 @@ from robotid_sim.papers.claims import Claim, MeasuredValue, RunsNeeded, fill, ju
 from robotid_sim.papers.sheet import ClaimSheet, read_sheet
 from robotid_sim.papers.trial_table import EMPTY_TABLE, TrialKey, TrialTable
 from robotid_sim.progress import Progress, silent
+from robotid_sim.renamed import old_members
 from robotid_sim.section import Section
 from robotid_sim.table import Table
 
@@ -48,6 +49,7 @@ class PlannedTrial:
     trial: Trial
 
 
+@old_members(cell="plan_trial", cells="plan_trials", repeated="plan_runs")
 @dataclass(frozen=True, slots=True, eq=False)
 class ReproductionSetup:
     """Effort, seed, processes and folder of a reproduction."""
@@ -98,6 +100,12 @@ class ReproductionSetup:
         if not isinstance(function, str):
             function = f"{function.__module__}:{function.__qualname__}"
         return Trial(name, function, {"seed": self.seed, **parameters}, self.engine)
+
+    def plan_runs(
+        self, name: str, function: TrialFunction, runs: int, **parameters: Any
+    ) -> list[Trial]:
+        """Plan one trial per run, which is an argument of the function."""
+        return [self.trial(f"{name}-{run}", function, run=run, **parameters) for run in range(runs)]
 
     def run(self, stage: str, trials: Sequence[Trial]) -> list[dict[str, Any]]:
         """Run the unfinished trials, and return the results of all in order.

@@ -367,7 +367,7 @@ def test_the_others_are_identified_as_with_it(ran, whole, tmp_path, absent) -> N
     nominal = tmp_path / "nominal.urdf"
     write_urdf(whole.nominal, nominal)
     told = ran("identify", nominal, tmp_path / "log.h5", "-o", tmp_path / "e.json").text
-    assert f"No torque of joint_{absent + 1} was recorded: its rows are omitted" in told
+    assert f"No torque of joint_{absent + 1} was recorded. Its rows are excluded" in told
     (*_, estimate), context = load_estimates(tmp_path / "e.json")
     assert context["torque_measured"] == log.torque_measured.tolist()
     basis = base_parameters(robot, measured=log.torque_measured)

@@ -74,7 +74,7 @@ BAD = {
     ],
     "magnify": [("0", "--magnify"), ("-1", "--magnify"), ("nan", "positive"), ("inf", "positive")],
     "scenario": [("payload+sinus", "did you mean 'sinusoidal'?")],
-    "model": [("wlss", "cannot compare the model 'wlss'"), ("published:x", "published")],
+    "model": [("wlss", "unknown model 'wlss' of the closed loop"), ("published:x", "published")],
     "load": [
         ("1,2", "--load '1,2' needs 1, 4 or 10 numbers"),
         ("0", "give its mass"),

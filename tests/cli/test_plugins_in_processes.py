@@ -30,7 +30,7 @@ from robotid_sim.chart import Chart, Curve, Panel
 from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.papers import register_paper
 from robotid_sim.papers.paper import Paper
-from robotid_sim.papers.claims import measured
+from robotid_sim.papers.claims import collect_measured
 from robotid_sim.table import Table
 
 COLOR = "nominal"
@@ -46,12 +46,12 @@ class Sixth(Paper):
     name: ClassVar[str] = "sixth"
 
     def reproduce(self, lab):
-        trials = lab.repeated("search", f"{__name__}:search", 4)
+        trials = lab.plan_runs("search", f"{__name__}:search", 4)
         values = np.array([result["value"] for result in lab.run("searches", trials)])
         curve = Curve(np.arange(4.0), values, "value", COLOR)
         chart = Chart(name="values", title="", caption="", panels=(Panel(marks=(curve,)),))
         table = Table(("run", "value"), (("0", CELL),), name="runs")
-        return self.reproduction(lab, {"first": measured(values[0])}, {}, [chart], [table])
+        return self.reproduction(lab, {"first": collect_measured(values[0])}, {}, [chart], [table])
 
 register_paper(Sixth())
 '''
@@ -130,7 +130,7 @@ def test_a_paper_and_an_optimizer_of_plugins_run_in_processes(folder) -> None:
     words = "reproduce sixth --plugin own.py --plugin sixth.py --workers 2 --out out"
     done = robotid(folder, words)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"first +reproduced +-? +11", done.stdout)
+    assert re.search(r"first +reproduced (±|\+-)? +11", done.stdout)
     again = robotid(folder, words)
     assert again.returncode == 0, again.stderr
     names = sorted(kept_names(folder / "out" / "trials"))

@@ -96,7 +96,7 @@ def of_zeros(name: str, part: str, gigabytes: float, said: str):
     return name, late(name, lambda: zip_bomb(part, gigabytes)), f"{name}{said}"
 
 
-OUT = "not below the folder"
+OUT = "outside the folder"
 LEADS_OUT = "leads out of the folder"
 FACE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
 BUFFERED = gltf({"count": 3, "bufferView": 0})

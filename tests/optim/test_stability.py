@@ -426,8 +426,8 @@ def median_cost(rho, seeds, method, **options):
         [
             minimize(
                 cost,
-                model.LOWER_BOUNDS,
-                model.UPPER_BOUNDS,
+                model.LOWER,
+                model.UPPER,
                 method=method,
                 max_evals=BUDGET,
                 rng=np.random.default_rng(seed),
