@@ -25,6 +25,7 @@ from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import LogError, OptionError, ShapeError, UnknownNameError, require_type
 from robotid_sim.measurement.log import Log
+from robotid_sim.renamed import warn_of_name
 
 PROVENANCE_KEY = "measured_by"
 """Key of the provenance of the list of sensors, with options and random values."""
@@ -190,6 +191,14 @@ def record_sensor(
         note["drawn"] = _jsonable(facts)
     before = log.provenance.get(PROVENANCE_KEY, [])
     return replace(log, provenance={**log.provenance, PROVENANCE_KEY: [*before, note]}, **channels)
+
+
+def __getattr__(name: str) -> Any:
+    """Return a function by its old name, for sensors of users."""
+    if name == "applied":
+        warn_of_name("applied", "record_sensor")
+        return record_sensor
+    raise AttributeError(name)
 
 
 def _jsonable(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class PublishedParameters:
 
     Examples
     --------
-    >>> published = published_parameters("irb140")
+    >>> published = load_published_parameters("irb140")
     >>> arm = load_robot("irb140", tip=published.tip)
     >>> formal = arm.with_parameters(published.phi, formal=True)
     """

@@ -119,4 +119,4 @@ def test_other_commands_say_in_one_line_what_to_install(done, name) -> None:
 def test_what_is_missing_is_said_where_it_matters(done) -> None:
     assert f"a study cannot run here: no physics engine is installed: {REMEDY}" in done["check"][1]
     assert done["list engines"][1].count("not installed") == 2
-    assert "contacts are not looked for: no physics engine" in done["design"][2]
+    assert "contacts are not checked: no physics engine" in done["design"][2]
