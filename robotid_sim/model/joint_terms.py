@@ -150,7 +150,7 @@ class JointTerm:
     shape: float | None = None
     """The nonlinear constant, if it has one."""
     partner: str | None = None
-    """Previous joint, if two joints share a motor."""
+    """Previous joint, if the motor drives two joints."""
 
     def __post_init__(self) -> None:
         if self.kind not in TERM_KINDS:

@@ -169,7 +169,7 @@ SHAPE_NAMES = {2: "sphere", 3: "capsule", 5: "cylinder", 6: "box", 7: "mesh"}
 OTHER_SHAPE_NAMES = {0: "plane", 1: "height field", 4: "ellipsoid", 8: "signed distance field"}
 
 MIN_HIDDEN_GROUP = 3
-"""First group of geoms that MuJoCo's viewer does not show by default."""
+"""First group of geoms that MuJoCo's viewer hides by default."""
 
 JOINT_KINDS = {
     FREE_JOINT_TYPE: "floating",

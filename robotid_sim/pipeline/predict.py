@@ -105,7 +105,9 @@ class SavedEstimate:
         Returns
         -------
         saved : SavedEstimate
-            Contains these estimates only. Raises
+            Contains these estimates only.
+
+        Raises
         ------
         FileFormatError
             If the chosen estimate is not among them or contradicts its own parameters.

@@ -172,7 +172,8 @@ def run_closed_loops(
     rng : numpy.random.Generator
         Source of all random numbers.
     comparison : Comparison, optional
-        Runs to compare. reused : ClosedLoop, optional
+        Runs to compare.
+    reused : ClosedLoop, optional
         Result of this function without `models`, all else equal: its runs are reused.
     workers : int
         Processes that share the runs.
