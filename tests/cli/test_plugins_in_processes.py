@@ -174,13 +174,13 @@ def test_a_campaign_with_a_plugin_goes_on_where_it_is_trusted(folder) -> None:
         pytest.param(
             'CELL = "1"',
             "CELL = 1.0",
-            "table 'runs', row 1: 1.0 is not a text; write numbers by",
+            "table 'runs', row 1: 1.0 is not text; write numbers by",
             marks=pytest.mark.slow,
         ),
         pytest.param(
             "marks=(curve,)",
             "marks=(curve,), x_scale='wavy'",
-            "what paper 'sixth' returns cannot be written: ",
+            "the result of paper 'sixth' cannot be written: ",
             marks=pytest.mark.slow,
         ),
     ],
