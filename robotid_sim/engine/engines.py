@@ -83,7 +83,7 @@ def default_engine() -> str:
 
 
 def is_pybullet_available() -> bool:
-    """Return whether PyBullet has a wheel for this Python and platform; MuJoCo has all wheels.
+    """Return whether PyBullet has a wheel for this Python and platform; MuJoCo has wheels for all.
 
     The markers of the package's dependencies state the same condition.
     """
