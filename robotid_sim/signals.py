@@ -158,7 +158,7 @@ class Interrupt:
         """Handle a signal."""
         if self.number is not None:
             return
-        if _is_compiling(frame):
+        if _is_exception_lost(frame):
             _send_again(number)
         else:
             self.number = number
@@ -178,11 +178,13 @@ class Interrupt:
             _send_again(number)
 
 
-def _is_compiling(frame: FrameType | None) -> bool:
-    """Return whether a compiled function or a call of the compiler is on the stack."""
+def _is_exception_lost(frame: FrameType | None) -> bool:
+    """Return whether a compiled function, the compiler or the unraisable hook is on the stack."""
+    # On a busy machine a signal is sent again before the hook has returned.
+    hook = Interrupt.again_if_dropped.__code__
     while frame is not None:
-        module = frame.f_globals.get("__name__") or ""
-        if frame.f_code.co_name == UNPICKLE_FUNCTION or module.startswith(LLVM_MODULE):
+        module, code = frame.f_globals.get("__name__") or "", frame.f_code
+        if code is hook or code.co_name == UNPICKLE_FUNCTION or module.startswith(LLVM_MODULE):
             return True
         frame = frame.f_back
     return False

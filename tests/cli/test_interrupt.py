@@ -17,6 +17,7 @@ import pytest
 from llvmlite.binding.ffi import ObjectRef
 from short_study import SHORT
 
+from robotid_sim import signals
 from robotid_sim.engine.drives import SmoothDrive
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model.catalog import load_robot
@@ -148,6 +149,24 @@ def test_an_interrupt_that_python_drops_comes_again(monkeypatch, capfd, recwarn)
     assert interrupt.number == signal.SIGALRM
     assert len(recwarn) == 0
     assert capfd.readouterr().err == ""
+
+
+def test_an_interrupt_that_comes_again_at_once_is_not_lost(monkeypatch) -> None:
+    """As on a busy machine: before the hook that sends it again has returned."""
+
+    class Signalled:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGALRM)
+
+    interrupt, later = Interrupt(), signals._send_again
+
+    def at_once(number: int) -> None:
+        monkeypatch.setattr(signals, "_send_again", later)
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(signals, "_send_again", at_once)
+    monkeypatch.setattr(sys, "unraisablehook", interrupt.again_if_dropped)
+    interrupts(interrupt, Signalled)
 
 
 def interrupts(interrupt: Interrupt, work: Callable[[], object]) -> None:
