@@ -40,6 +40,7 @@ from .excitation.design import random_design as random_design
 from .excitation.space import FourierOptions as FourierOptions
 from .trajectory.fourier import FourierTrajectory as FourierTrajectory
 from .trajectory.reference import PointToPoint as PointToPoint
+from .pipeline.deploy import deploy as deploy
 from .pipeline.simulate import simulate as simulate
 from .experiment.rollout import Cell as Cell
 from .engine.plant import Plant as Plant

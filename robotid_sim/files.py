@@ -133,6 +133,13 @@ def make_folder(path: str | Path, option: str = "--out") -> Path:
             return folder
 
 
+def require_new_folder(path: str | Path, option: str = "--out") -> None:
+    """Raise `FileFormatError` unless a folder is empty or can be created."""
+    resolve_folder(path, option)
+    if Path(path).is_dir() and any(Path(path).iterdir()):
+        raise FileFormatError(f"folder {path} is not empty; choose another {option}")
+
+
 def resolve_folder(path: str | Path, option: str = "--out") -> Path:
     """Return an output folder, or its existing parent; raise like `make_folder`."""
     with _folder_errors(path, option) as folder:

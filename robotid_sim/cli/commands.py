@@ -35,6 +35,10 @@ COMMANDS: Mapping[str, CommandText] = {
             "design irb140 --quick --explain --csv path.csv -o quick.json",
         ),
     ),
+    "deploy": CommandText(
+        "write a motion for the controller of a robot",
+        ("deploy irb140 path.json --to ros2 -o ros2",),
+    ),
     "simulate": CommandText(
         "simulate an experiment along a trajectory",
         (

@@ -27,7 +27,7 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import stream_of
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.trajectory.reference import Excitation, limit_use, require_runnable
+from robotid_sim.trajectory.reference import Excitation, Trajectory, limit_use, require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop
 
@@ -64,7 +64,7 @@ def save_failures(loop: ClosedLoop, folder: Path, prefix: str = "") -> list[Path
 
 
 @one_blas_thread()
-def clean_run(cell: Cell, trajectory: Excitation, *, progress: Progress = silent) -> Log:
+def clean_run(cell: Cell, trajectory: Trajectory, *, progress: Progress = silent) -> Log:
     """Run the plant in the engine along a trajectory; return the clean log with the truth.
 
     Raises `SimulationDiverged` if the loop diverges, and `ControllerError` if the controller

@@ -140,6 +140,15 @@ def add_return(robot: Robot, trajectory: Excitation) -> HomedTrajectory:
     return HomedTrajectory(trajectory, ends[0], back=time)
 
 
+def add_ways(robot: Robot, trajectory: Excitation) -> HomedTrajectory:
+    """Add an approach from home, unless there is one, and a return to the start.
+
+    Raises `InfeasibleError` if the motion starts or ends outside the limits.
+    """
+    approached = add_approach(robot, trajectory) if trajectory.start == 0.0 else trajectory
+    return add_return(robot, approached)
+
+
 def _require_inside(robot: Robot, q: Float1D, what: str, remedy: str) -> None:
     reason = find_exceeded_limit(robot, q)
     if reason is not None:

@@ -18,7 +18,7 @@ from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, FourierTrajectory
-from robotid_sim.trajectory.homing import HomedTrajectory, add_approach, add_return
+from robotid_sim.trajectory.homing import HomedTrajectory, add_ways
 from robotid_sim.trajectory.motion_basis import BASIS_CLASSES, RestToRest
 from robotid_sim.trajectory.reference import Excitation, Reference
 
@@ -149,10 +149,7 @@ def export_csv(
     text names joint, limit and time), and `FileFormatError` if the file cannot be written.
     """
     _check(trajectory, rate, robot, quantities)
-    moves = trajectory
-    if trajectory.start == 0.0:
-        moves = add_approach(robot, trajectory)
-    moves = add_return(robot, moves)
+    moves = add_ways(robot, trajectory)
     count = int(np.ceil((moves.duration - moves.start) * rate * (1.0 - 1e-12)))
     t = np.arange(count + 1) / rate
     reference = moves(moves.start + t)

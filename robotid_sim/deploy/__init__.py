@@ -1,0 +1,1 @@
+"""Motions in the languages of robot controllers."""

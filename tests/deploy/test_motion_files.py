@@ -1,0 +1,137 @@
+"""Motions for controllers: their files parse back to the motion within the stated error."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from robots import urdf_path
+
+from robotid_sim.deploy.motion_files import motion_text, read_motion, sample_set_points
+from robotid_sim.deploy.target import find_target, list_targets
+from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError, UnknownNameError
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.deploy import SPEEDS, deploy
+from robotid_sim.trajectory.homing import add_ways
+from robotid_sim.trajectory.reference import PointToPoint
+
+ROBOTS = ("irb140", "ur10", "panda")
+
+STATEMENTS = {
+    "ur": (
+        r"# .*|def robotid_\d+\(\):|thread watch\(\):|while .*:|if .*:|end|halt|sync\(\)|"
+        r"(actual|target) = get_(actual|target)_joint_positions\(\)|k = .*|textmsg\(.*\)|"
+        r"movej\(\[.*\], a=0.5, v=0.2\)|sleep\(2.0\)|run watch\(\)|stopj\(1.0\)|robotid_\d+\(\)|"
+        r"servoj\(\[(-?\d\.\d{7}(, )?){6}\], t=\d\.\d{6}, lookahead_time=0.05, gain=500\)"
+    ),
+    "kuka-krl": (
+        r"&ACCESS RVP|DEF motion_\d+\(\)|;.*|BAS\(#\w+, \d+\)|WAIT SEC 2.0|(PTP_|END)SPLINE|END|"
+        r"TIME_BLOCK (START|(PART|END) = \d+\.\d{6})|S?PTP \{(A\d -?\d+\.\d{5}(, )?){6}\}"
+    ),
+}
+"""Statements of a language that a file may have."""
+
+
+def load(name):
+    return Robot.from_urdf(urdf_path(name), tip="panda_link8" if name == "panda" else None)
+
+
+def motion_of(robot):
+    """A motion with half of the speed that the robot may have."""
+    reach = 0.2 * robot.limits.half_range
+    ends = robot.home, np.clip(robot.home + reach, robot.limits.lower, robot.limits.upper)
+    time = 2.0 * float((15.0 / 8.0 * reach / robot.limits.velocity).max())
+    return PointToPoint(robot.joint_names, *ends, 0.0, max(2.0, time))
+
+
+def fitting(robot):
+    return [name for name, form in list_targets().items() if robot.dof in (form.dof or [robot.dof])]
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_files_parse_back_to_the_motion(name) -> None:
+    robot = load(name)
+    motion = motion_of(robot)
+    assert len(fitting(robot)) >= 4
+    for target in fitting(robot):
+        package = deploy(robot, motion, target, rehearse=False)
+        whole, form = add_ways(robot, motion), find_target(target)
+        assert list(package.played) == list(SPEEDS)
+        for speed, played in package.played.items():
+            t = np.linspace(0.0, whole.duration - whole.start, 3001)
+            designed = whole(whole.start + t)
+            again = played(t / speed)
+            bound = package.error + 1e-6
+            assert (np.abs(again.q - designed.q) <= bound).all(), (target, speed)
+            # A slower file is no other motion: velocities scale with its speed.
+            assert np.allclose(again.dq / speed, designed.dq, atol=0.05), (target, speed)
+            ends = played(np.array([0.0, played.duration]))
+            assert np.abs(ends.q - robot.home).max() < 2e-7 + 1e-5 * (form.unit == "deg")
+        assert package.error.max() < 1e-3
+        for shares in package.use.values():
+            assert shares.max() < 1.0
+
+
+@pytest.mark.parametrize("target", STATEMENTS)
+def test_every_line_is_a_statement_of_the_language(target) -> None:
+    robot = load("irb140")
+    package = deploy(robot, motion_of(robot), target, rehearse=False)
+    for text in package.files.values():
+        for line in filter(None, map(str.strip, text.splitlines())):
+            assert re.fullmatch(STATEMENTS[target], line), line
+
+
+def test_blocks_of_a_spline_last_as_long_as_the_motion() -> None:
+    robot = load("irb140")
+    package = deploy(robot, motion_of(robot), "kuka-krl", rehearse=False)
+    for name, duration in package.durations().items():
+        parts = re.findall(r"TIME_BLOCK PART = (\S+)", package.files[name])
+        (end,) = re.findall(r"TIME_BLOCK END = (\S+)", package.files[name])
+        assert sum(map(float, parts)) == pytest.approx(duration, abs=1e-3)
+        assert float(end) == pytest.approx(duration, abs=1e-3)
+
+
+def test_goals_of_ros_are_json_with_the_fields_of_the_message() -> None:
+    robot = load("panda")
+    package = deploy(robot, motion_of(robot), "ros2", rehearse=False)
+    trajectory = json.loads(package.files["motion_100.json"])["trajectory"]
+    assert trajectory["joint_names"] == list(robot.joint_names)
+    stamps = [point["time_from_start"] for point in trajectory["points"]]
+    times = [stamp["sec"] + 1e-9 * stamp["nanosec"] for stamp in stamps]
+    assert np.allclose(np.diff(times), 0.05)
+    assert all(len(p["accelerations"]) == robot.dof for p in trajectory["points"])
+
+
+def test_a_motion_whose_rate_breaks_a_limit_is_refused() -> None:
+    robot = load("irb140")
+    fast = PointToPoint(robot.joint_names, robot.home, robot.home + 0.5, 0.0, 0.2)
+    with pytest.raises(InfeasibleError, match=r"joint 'joint_\d' uses \d+% of its velocity limit"):
+        deploy(robot, fast, "csv", rehearse=False)
+    with pytest.raises(InfeasibleError, match=r"off the motion.*higher --rate"):
+        deploy(robot, motion_of(robot), "csv", rate=2.0, rehearse=False)
+
+
+def test_targets_refuse_other_robots_and_rates() -> None:
+    robot = load("irb140")
+    motion = motion_of(robot)
+    with pytest.raises(OptionError, match=r"Franka .* has 7 joints, 'irb140' has 6"):
+        deploy(robot, motion, "franka", rehearse=False)
+    with pytest.raises(UnknownNameError, match="did you mean 'fanuc'"):
+        deploy(robot, motion, "fanuk", rehearse=False)
+    for rate in (0.5, 1e4, float("nan")):
+        with pytest.raises(OptionError, match="set points a second"):
+            deploy(robot, motion, "csv", rate=rate, rehearse=False)
+
+
+def test_a_file_with_a_row_too_short_is_refused() -> None:
+    robot, target = load("twolink"), find_target("csv")
+    dt, points = sample_set_points(target, motion_of(robot), 1.0)
+    context = {"title": "", "warning": "", "unit": "rad", "joint_names": robot.joint_names}
+    text = motion_text(target, robot, points, dt, context)
+    assert read_motion(target, robot, text, dt).q.shape == points.q.shape
+    lines = text.splitlines()
+    lines[10] = lines[10].rpartition(",")[0]
+    with pytest.raises(FileFormatError, match=r"set point \d+ has 1 values"):
+        read_motion(target, robot, "\n".join(lines), dt)
+    with pytest.raises(FileFormatError, match="0 set points"):
+        read_motion(target, robot, "", dt)
