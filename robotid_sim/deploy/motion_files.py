@@ -45,7 +45,8 @@ def sample_set_points(target: Target, motion: Trajectory, speed: float) -> tuple
     dt = 1.0 / target.rate if target.is_stream else 1.0 / (target.rate * speed)
     duration = (motion.duration - motion.start) / speed
     count = int(np.ceil(duration / dt * (1.0 - 1e-12)))
-    times = np.minimum(motion.start + speed * dt * np.arange(count + 1), motion.duration)
+    times = motion.start + speed * dt * np.arange(count + 2)  # the last two are at rest
+    times = np.minimum(times, motion.duration)
     points = motion(times)
     return dt, Reference(points.q, points.dq * speed, points.ddq * speed**2)
 

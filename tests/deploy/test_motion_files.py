@@ -11,9 +11,12 @@ from robotid_sim.deploy.motion_files import motion_text, read_motion, sample_set
 from robotid_sim.deploy.target import find_target, list_targets
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError, UnknownNameError
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.deploy import SPEEDS, deploy
 from robotid_sim.trajectory.homing import add_ways
 from robotid_sim.trajectory.reference import PointToPoint
+
+ANY_PLACE = load_config(None, {"design": {"constraints": {"contact": True}}})
 
 ROBOTS = ("irb140", "ur10", "panda")
 
@@ -54,7 +57,7 @@ def test_files_parse_back_to_the_motion(name) -> None:
     motion = motion_of(robot)
     assert len(fitting(robot)) >= 4
     for target in fitting(robot):
-        package = deploy(robot, motion, target, rehearse=False)
+        package = deploy(robot, motion, target, ANY_PLACE, rehearse=False)
         whole, form = add_ways(robot, motion), find_target(target)
         assert list(package.played) == list(SPEEDS)
         for speed, played in package.played.items():
