@@ -91,9 +91,9 @@ class Target(ConfigSection):
     def require_robot(self, robot: Robot) -> None:
         """Raise `OptionError` if the controller has another number of joints, or other ones."""
         if self.dof and robot.dof not in self.dof:
-            known = " or ".join(map(str, self.dof))
+            counts = " or ".join(map(str, self.dof))
             raise OptionError(
-                f"{self.name} has {known} joints, '{robot.name}' has {robot.dof}; choose another "
+                f"{self.name} has {counts} joints, '{robot.name}' has {robot.dof}; choose another "
                 "target, or the chain with --base and --tip"
             )
         if self.unit == "deg" and any(robot.prismatic):

@@ -1,41 +1,35 @@
 """A designed motion as files for the controller of a robot, rehearsed in the engine."""
 
-import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Bool1D, Float1D, Float2D, linear_at
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.deploy.motion_files import motion_text, read_motion, render, sample_set_points
 from robotid_sim.deploy.played_motion import PlayedMotion
 from robotid_sim.deploy.target import Target, find_target
-from robotid_sim.deploy.vendor_log import write_vendor_log
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.errors import InfeasibleError, OptionError
+from robotid_sim.errors import InfeasibleError
 from robotid_sim.files import make_folder, require_new_folder, write_json, write_text
-from robotid_sim.importing.import_map import ImportMap, JointMap
-from robotid_sim.importing.importer import import_log
 from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.measurement import SENSORS
-from robotid_sim.model.parameters import joint_slice
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_cell
 from robotid_sim.pipeline.build_design import build_space
 from robotid_sim.pipeline.build_robot import build_robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import contacts
-from robotid_sim.pipeline.identify import identify
-from robotid_sim.pipeline.simulate import clean_run, measure_clean_log
+from robotid_sim.pipeline.rehearsal import Rehearsal, plant_changes
+from robotid_sim.pipeline.rehearsal import rehearse as rehearse_motion
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import stream_of
 from robotid_sim.trajectory.homing import add_ways
 from robotid_sim.trajectory.reference import Excitation, Trajectory, require_samples
 from robotid_sim.trajectory.trajectory_files import load_trajectory
-from robotid_sim.validation.fit_tests import nees_range
 
 SPEEDS = (0.1, 0.3, 1.0)
 """Shares of the speed of the motion: two rehearsals on the robot, and the motion."""
@@ -58,63 +52,7 @@ MIN_CHECKED_TIMES = 5000
 MAX_LIMIT_SHARE = 1.01
 """Largest use of a limit; more is no rounding."""
 
-PLANTED_FRICTION = 0.1
-"""Planted Coulomb and viscous friction, each over the peak torque of the joint."""
-
-PLANTED_LOAD = 0.3
-"""Planted payload over the mass of the last link with a mass."""
-
-FALSE_ALARM = 1e-3
-"""Probability that a sound package is refused."""
-
 NOT_TRIED = "Not tried on a machine."
-
-
-@public_value
-@dataclass(frozen=True, slots=True, eq=False)
-class Rehearsal:
-    """Parameters that were planted in the engine, and those identified from its log.
-
-    All arrays have shape (b,).
-    """
-
-    names: tuple[str, ...]
-    planted: Float1D
-    values: Float1D
-    std: Float1D
-    covered: Bool1D
-    """Whether the 95 % interval of a base parameter contains the planted value."""
-    nees: float
-    """Normalized estimation error squared, per parameter."""
-    max_nees: float
-    """Largest value of a sound package."""
-    form: str
-    """Form in which the log was written and read."""
-
-    @property
-    def worst(self) -> tuple[str, float]:
-        """The base parameter with the largest error over its standard deviation."""
-        z = np.abs(self.values - self.planted) / self.std
-        k = int(z.argmax())
-        return self.names[k], float(z[k])
-
-    @property
-    def passed(self) -> bool:
-        """Whether the planted parameters are within their common confidence region."""
-        return self.nees <= self.max_nees
-
-    def content(self) -> dict[str, Any]:
-        """Return the rehearsal as JSON values."""
-        return {
-            "passed": self.passed,
-            "within_95_percent": int(self.covered.sum()),
-            "base_parameters": len(self.names),
-            "nees": self.nees,
-            "max_nees": self.max_nees,
-            "worst": self.worst[0],
-            "worst_error_over_std": self.worst[1],
-            "log": self.form,
-        }
 
 
 @public_value
@@ -145,11 +83,11 @@ class RunPackage:
     tip_speed: float
     """Largest speed of the tip [m/s]."""
     rehearsal: Rehearsal | None
-    """None if it was left out."""
+    """None without one."""
 
     @property
     def passed(self) -> bool:
-        """Whether the rehearsal passed; also if it was left out."""
+        """Whether the rehearsal passed, if there was one."""
         return self.rehearsal is None or self.rehearsal.passed
 
     @property
@@ -299,7 +237,13 @@ def deploy(
     use["torque"] = torque / model.limits.effort
     _require_limits(model, use, error, form)
     swept, reach, tip_speed = _sweep(model, reference.q, times)
-    rehearsal = _rehearse(model, form, played[1.0], torque, config, progress) if rehearse else None
+    rehearsal = None
+    if rehearse:
+        plant = plant_changes(model, played[1.0], torque)
+        sensors = tuple(SENSORS.build(name, **options) for name, options in form.log.noise.items())
+        cell = build_cell(plant, model, config, sensors=sensors)
+        rng = stream_of(config.seed, "measure")
+        rehearsal = rehearse_motion(cell, model, form, played[1.0], rng, progress)
     return RunPackage(
         robot=model,
         key=target,
@@ -353,8 +297,8 @@ def _compare(
     use, limits = dict[str, Float1D](), robot.limits
     times = np.linspace(0.0, played.duration, count)
     reference = played(times)
-    wanted = motion(motion.start + times)
-    error = np.abs(reference.q - wanted.q).max(axis=0)
+    designed = motion(motion.start + times)
+    error = np.abs(reference.q - designed.q).max(axis=0)
     use["position"] = np.abs((reference.q - limits.middle) / limits.half_range).max(axis=0)
     use["velocity"] = np.abs(reference.dq / limits.velocity).max(axis=0)
     use["acceleration"] = np.abs(reference.ddq / limits.acceleration).max(axis=0)
@@ -388,76 +332,3 @@ def _sweep(robot: Robot, q: Float2D, times: Float1D) -> tuple[Float2D, float, fl
     speeds = np.linalg.norm(np.diff(tips, axis=0), axis=1) / np.diff(times)
     box = np.array([points.min(axis=0), points.max(axis=0)])
     return box, float(np.linalg.norm(points, axis=1).max()), float(speeds.max())
-
-
-def _rehearse(
-    robot: Robot,
-    target: Target,
-    played: PlayedMotion,
-    torque: Float1D,
-    config: StudyConfig,
-    progress: Progress,
-) -> Rehearsal:
-    """Identify planted parameters from the log of the target's motion in the engine.
-
-    Raises `OptionError` if the rate of the engine is no multiple of that of the log.
-    """
-    plant, form = _plant(robot, played, torque), target.log
-    sensors = tuple(SENSORS.build(name, **options) for name, options in form.noise.items())
-    cell = build_cell(plant, robot, config, sensors=sensors)
-    every = round(cell.rate / form.rate)
-    if every * form.rate != cell.rate:
-        raise OptionError(
-            f"experiment.rate is {cell.rate:g} Hz, no multiple of the {form.rate:g} Hz of the log "
-            f"of {target.name}; leave it out"
-        )
-    clean = clean_run(cell, played, progress=progress)
-    at_stamps = linear_at(clean.t, clean.action_times, clean.tau_meas)  # as recorders do
-    clean = replace(clean, tau_meas=at_stamps, torque_time_offset=0.0)
-    clean = clean.cut(slice(None, None, every))
-    log = measure_clean_log(cell, clean, stream_of(config.seed, "measure"))
-    constants = np.maximum(torque, 1e-3) / 10.0  # [N m/A]
-    entries = {}
-    if "current" in form.columns:
-        entries = {
-            name: JointMap(torque_constant=float(constant))
-            for name, constant in zip(robot.joint_names, constants, strict=True)
-        }
-    with tempfile.TemporaryDirectory() as folder:
-        file = write_vendor_log(log, target, Path(folder), constants)
-        recorded = import_log([file], robot, ImportMap(profile=target.profile, joints=entries)).log
-    progress("identify", 0.0)
-    fit = identify(replace(recorded, truth=None), robot)
-    estimate = next((e for e in fit.estimates if e.unbiased and e.success), fit.chosen)
-    intervals = fit.intervals(estimate)
-    if intervals is None or estimate.cov is None:
-        raise InfeasibleError("the fit of the rehearsal failed; design another motion")
-    planted = fit.basis.project(plant.parameters())
-    error = estimate.beta - planted
-    return Rehearsal(
-        names=intervals.names,
-        planted=planted,
-        values=intervals.values,
-        std=intervals.std,
-        covered=intervals.covers(planted),
-        nees=float(error @ np.linalg.solve(estimate.cov, error)) / len(error),
-        max_nees=nees_range(fit.problem, estimate, 2.0 * FALSE_ALARM).upper,
-        form=target.profile or form.form,
-    )
-
-
-def _plant(robot: Robot, played: PlayedMotion, torque: Float1D) -> Robot:
-    """Plant friction and a payload in a robot."""
-    velocity = np.abs(np.diff(played.q, axis=0)).max(axis=0) / played.dt
-    phi = np.array(robot.parameters())
-    names = robot.parameter_names
-    for j in range(robot.dof):
-        rows = joint_slice(j, robot.dof)
-        for p in range(*rows.indices(phi.size)):
-            if names[p].startswith("Fc"):
-                phi[p] += PLANTED_FRICTION * torque[j]
-            elif names[p].startswith("Fv"):
-                phi[p] += PLANTED_FRICTION * torque[j] / max(velocity[j], 1e-6)
-    masses = [link.phi[0] for link in robot.links if link.phi[0] > 0.0]
-    load = PLANTED_LOAD * masses[-1] if masses else 0.0
-    return robot.with_parameters(phi, formal=True).with_payload(load)

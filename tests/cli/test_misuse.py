@@ -42,7 +42,7 @@ BAD = {
     "out": [FOLDERLESS, A_FOLDER],
     **{
         (c, "out"): [("2r.urdf/out", "cannot write")]
-        for c in ("run", "certify", "reproduce", "campaign")
+        for c in ("run", "certify", "reproduce", "campaign", "deploy")
     },
     "estimator": [("wlss", "unknown estimator 'wlss' (did you mean 'wls'?)")],
     "log": [("none.h5", "none.h5"), ("t.json", "t.json")],
@@ -54,6 +54,8 @@ BAD = {
         (".", "holds no complete run of robotid"),
     ],
     "trajectory": [("none.json", "none.json"), ("e.json", "e.json")],
+    "to": [("fanuk", "(did you mean 'fanuc'?)"), ("ur", "(URScript) has 6 joints, '2R' has 2")],
+    "rate": [("0", "set points a second"), ("nan", "set points a second"), ("4", "higher --rate")],
     "terms": [("coging", "unknown term 'coging' (did you mean 'cogging'?)")],
     "drive_gain_std": [("-0.1", "--drive-gain-std"), ("nan", "--drive-gain-std")],
     "family": [("fourrier", "unknown excitation family 'fourrier' (did you mean 'fourier'?)")],
@@ -153,6 +155,7 @@ RIGHT = {
     "certify": "2r.urdf --out out",
     "check": "2r.urdf",
     "design": "2r.urdf -o new.json",
+    "deploy": "2r.urdf t.json --to csv -o new",
     "simulate": "2r.urdf --trajectory t.json -o new.h5",
     "import": "l.h5 --robot 2r.urdf -o new.h5",
     "identify": "2r.urdf l.h5 -o new.json",

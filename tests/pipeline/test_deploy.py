@@ -11,7 +11,7 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError
 from robotid_sim.excitation.design import random_design
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline import deploy as module
+from robotid_sim.pipeline import rehearsal as module
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.deploy import deploy
 from robotid_sim.trajectory.reference import PointToPoint
