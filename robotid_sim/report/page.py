@@ -70,19 +70,16 @@ def write_page(
     if page.replay is not None and not replay:
         page, omission_notes = dataclasses.replace(page, replay=None), [MISSING_REPLAY_TEXT]
     if figures is not None:
-        _write_figures(page, make_folder(figures), progress, workers)
+        # Matplotlib takes a second to load.
+        from robotid_sim.report.draw import draw
+
+        folder = make_folder(figures)
+        charts = [chart for section in page.sections for chart in section.charts]
+        drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
+        for chart, drawing in zip(charts, drawings, strict=True):
+            drawing.save(folder, chart.name)
     write_text(path, page_text(page, omission_notes))
     progress("report", 1.0)
-
-
-def _write_figures(page: Page, folder: Path, progress: Progress, workers: int) -> None:
-    # Matplotlib takes a second to load.
-    from robotid_sim.report.draw import draw
-
-    charts = [chart for section in page.sections for chart in section.charts]
-    drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
-    for chart, drawing in zip(charts, drawings, strict=True):
-        drawing.save(folder, chart.name)
 
 
 def page_text(page: Page, omission_notes: Sequence[str] = ()) -> str:
