@@ -311,7 +311,7 @@ class PathFile(Task):
         solve = _joint_solution if waypoints.columns == "joints" else _tip_solution
         solution = solve(robot, waypoints, spline, points, keeps)
         if solution.failure is not None:
-            phase = 2.0 * np.pi * len(solution.q) / (solution.poses - 1)
+            phase = 2.0 * np.pi * len(solution.q) / (solution.pose_count - 1)
             location = f", {waypoints.place(phase, phases)}" if solution.share < 1.0 else ""
             raise PathError(f"{waypoints.file}{location}: {solution.failure}; correct the file")
         name = "-".join(Path(self.path).stem.split())
