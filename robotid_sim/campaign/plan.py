@@ -1,7 +1,7 @@
 """The plan of a campaign: a study, its factors, and the combination of their levels."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from string import Formatter
@@ -167,27 +167,24 @@ class CampaignPlan(ConfigSection):
                 'give a range with steps, or design = "sobol"'
             )
         if self.design not in ("grid", "list"):
-            return list(_fill_space(factors, self.design, self.samples))
+            from scipy.stats import qmc  # slow import
+
+            # Reproducible by design and count.
+            if self.design == "sobol":  # SciPy warns unless it is a power of two
+                exponent = (self.samples - 1).bit_length()
+                shares = qmc.Sobol(len(factors), rng=0).random_base2(exponent)[: self.samples]
+            else:
+                shares = qmc.LatinHypercube(len(factors), rng=0).random(self.samples)
+            return [
+                {f.name: f.level_at(share) for f, share in zip(factors, row, strict=True)}
+                for row in shares.tolist()
+            ]
         counts = {f.name: len(f.levels) for f in factors}
         if self.design == "list" and len(set(counts.values())) > 1:
             raise OptionError(f"a list needs equal numbers of levels, got {counts}")
         levels = [f.levels for f in factors]
         rows = product(*levels) if self.design == "grid" else zip(*levels, strict=True)
         return [dict(zip(counts, row, strict=True)) for row in rows]
-
-
-def _fill_space(
-    factors: Sequence[Factor], design: Design, count: int
-) -> Iterator[dict[str, Level]]:
-    """Yield space-filling points of the factors, reproducible by design and count."""
-    from scipy.stats import qmc  # slow import
-
-    if design == "sobol":  # SciPy warns unless it is a power of two
-        shares = qmc.Sobol(len(factors), rng=0).random_base2((count - 1).bit_length())[:count]
-    else:
-        shares = qmc.LatinHypercube(len(factors), rng=0).random(count)
-    for row in shares.tolist():
-        yield {f.name: f.level_at(share) for f, share in zip(factors, row, strict=True)}
 
 
 def load_plan(path: str | Path) -> CampaignPlan:
