@@ -196,7 +196,11 @@ def identification(
     true = basis.project(plant.parameters())
     errors = np.array([fit.beta - true for fit in estimates])
     scores = errors / np.array([fit.std for fit in estimates])
-    relative = _relative(errors[:, inertial], true[inertial])
+    # Parameters are weighted with their RMS torque at random states, so that neither their unit nor
+    # the motion matters.
+    weight = np.sqrt(np.mean(_inertial_rows(*random_states(model.arm())) ** 2, axis=0))
+    size = np.linalg.norm(weight * true[inertial])
+    relative = 100.0 * np.linalg.norm(weight * errors[:, inertial], axis=1) / size
     unseen = _unseen(errors[:, inertial], true[inertial], seed)
     return {
         "condition": float(np.exp(model.problem().value(np.array(x)))),
@@ -225,17 +229,6 @@ def is_drivable(x: Sequence[float]) -> bool:
     except PathError:
         return False
     return True
-
-
-def _relative(errors: Float2D, true: Float1D) -> Float1D:
-    """Compute the error of every estimate relative to the true parameters [%], shape (m,).
-
-    Parameters are weighted with their RMS torque at random states, so that neither their unit nor
-    the motion of the identification matters.
-    """
-    scale = np.sqrt(np.mean(_inertial_rows(*random_states(model.arm())) ** 2, axis=0))
-    size = np.linalg.norm(scale * true)
-    return np.asarray(100.0 * np.linalg.norm(scale * errors, axis=1) / size)
 
 
 def _unseen(errors: Float2D, true: Float1D, seed: int) -> Float1D:
