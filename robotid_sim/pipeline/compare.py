@@ -71,6 +71,17 @@ class EstimateComparison:
 
     def content(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
+        results: list[dict[str, Any]] = []
+        for label, result in self.results.items():
+            validation = result.selected_estimate.validation
+            prediction = None if validation is None else validation.model_dump(mode="json")
+            tracking = [
+                {**asdict(row.case), "unit": unit, "rms_error": None if v is None else v.mean}
+                for row in make_tracking_rows(result)
+                for unit, v in row.values.items()
+            ]
+            scores = {"prediction": prediction, "tracking": tracking}
+            results.append({"file": label, "passed": result.verdict.passed, **scores})
         return {
             "estimates": [
                 {
@@ -84,7 +95,7 @@ class EstimateComparison:
             ],
             **self.agreement.content(),
             "notes": list(self.notes),
-            "results": [_outcome(label, result) for label, result in self.results.items()],
+            "results": results,
         }
 
 
@@ -185,21 +196,6 @@ def _source(estimate: SavedEstimate | Identification | str | Path, number: int) 
     return ComparisonSource(
         compared, context, None if study_result is None else StudyResult.load(study_result)
     )
-
-
-def _outcome(label: str, result: StudyResult) -> dict[str, Any]:
-    """Return verdict, prediction and tracking of the chosen estimate of a study."""
-    validation = result.selected_estimate.validation
-    return {
-        "file": label,
-        "passed": result.verdict.passed,
-        "prediction": None if validation is None else validation.model_dump(mode="json"),
-        "tracking": [
-            asdict(row.case) | {"unit": unit, "rms_error": None if value is None else value.mean}
-            for row in make_tracking_rows(result)
-            for unit, value in row.values.items()
-        ],
-    }
 
 
 def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[str]:

@@ -28,7 +28,6 @@ from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.refit import MAX_WINDOWS, windows_of
 from robotid_sim.preprocess.adaptive import smoother_of
 from robotid_sim.preprocess.faults import find_faults, repair_log
-from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
 
@@ -66,11 +65,17 @@ class FrictionCurve:
 def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCurve]:
     """Compute the measured and the fitted friction of every joint.
 
-    Accelerations follow from smoothed positions: a motion that also follows from torques contains
-    the noise of both, which only the rows of a fit weight correctly.
+    Accelerations follow from smoothed positions, if the preprocessor has a smoother: a motion that
+    also follows from torques contains the noise of both, which only the rows of a fit weight
+    correctly.
     """
-    model, pairs = fit.model, zip(logs, fit.preprocessors, strict=True)
-    motions = [_motion_of_positions(log, preprocessor, fit.nominal) for log, preprocessor in pairs]
+    model, motions = fit.model, []
+    for log, preprocessor in zip(logs, fit.preprocessors, strict=True):
+        smoother = smoother_of(preprocessor)
+        if smoother is None:
+            motions.append(preprocessor(log, fit.nominal))
+        else:
+            motions.append(smoother(repair_log(log, find_faults(log)), fit.nominal))
     dq = np.concatenate([_select_samples(motion, motion.dq) for motion in motions])
     measured = np.concatenate(
         [
@@ -96,17 +101,6 @@ def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCu
         unit = model.joint_units[j]
         curves.append(FrictionCurve(joint.name, unit, at, mean, speed, fitted, unmodeled))
     return curves
-
-
-def _motion_of_positions(log: Log, preprocessor: Preprocessor, nominal: Robot) -> Motion:
-    """Compute the motion of a log from its positions alone, if the preprocessor has a smoother.
-
-    A motion that also follows from the model hides errors of both.
-    """
-    smoother = smoother_of(preprocessor)
-    if smoother is None:
-        return preprocessor(log, nominal)
-    return smoother(repair_log(log, find_faults(log)), nominal)
 
 
 def _select_samples(motion: Motion, signal: Float2D) -> Float2D:
