@@ -24,7 +24,7 @@ References
 
 import base64
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -91,17 +91,16 @@ def body_meshes(
         groups: dict[tuple[int, Rgba], list[Solid]] = {}
         for part, solid in zip(parts, simplify(solids, most), strict=True):
             groups.setdefault((part.body, part.rgba), []).append(solid)
-        levels.append([_merge_solids(*key, group) for key, group in groups.items()])
+        level = []
+        for (body, rgba), group in groups.items():
+            bare = [trimesh.Trimesh(s.vertices, s.faces, process=False) for s in group]
+            meshes = [mesh.smooth_shaded for mesh in bare]  # except at sharp edges
+            counts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+            faces = [mesh.faces + count for mesh, count in zip(meshes, counts, strict=False)]
+            vertices = np.vstack([mesh.vertices for mesh in meshes])
+            level.append(BodyMesh(body, rgba, vertices, np.vstack(faces)))
+        levels.append(level)
     return levels
-
-
-def _merge_solids(body: int, rgba: Rgba, solids: Iterable[Solid]) -> BodyMesh:
-    """Merge the triangles of several solids, with smooth shading except at sharp edges."""
-    meshes = [trimesh.Trimesh(s.vertices, s.faces, process=False).smooth_shaded for s in solids]
-    counts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
-    faces = [mesh.faces + count for mesh, count in zip(meshes, counts, strict=False)]
-    vertices = np.vstack([mesh.vertices for mesh in meshes])
-    return BodyMesh(body, rgba, vertices, np.vstack(faces))
 
 
 def _read(
