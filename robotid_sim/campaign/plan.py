@@ -26,7 +26,7 @@ QUICK_LEVELS = 3
 """Size of a plan in its quick form."""
 
 ANSWER_FIELDS = ("level", "value", "limit", "by")
-"""Fields of the sentence of an answer."""
+"""Fields of the sentence of an answer, see `AnswerConfig`."""
 
 MAX_TRIALS = 100_000
 """Largest number of trials of a campaign."""
@@ -36,15 +36,15 @@ MAX_SEED = 2**63 - 1
 
 
 class AnswerConfig(ConfigSection):
-    """An answer of the page, with its metric and sentence."""
+    """An answer in the report of a campaign: a metric, the level of a factor, and a sentence."""
 
     metric: str
     """Metric of the answer."""
     factor: str
     """Factor whose level is the answer."""
     at_most: float | None = None
-    """The answer is the first level of the factor whose upper quartile is at most this, over all
-    other factors; without it, the level with the smallest median."""
+    """The answer is the first level of the factor at which the upper quartile of the metric, over
+    all other factors, is at most this; without it, the level with the smallest median."""
     by: str | None = None
     """Factor with one answer for each level."""
     sentence: str
@@ -69,9 +69,9 @@ class CampaignPlan(ConfigSection):
     """A campaign: common settings, factors and number of trials."""
 
     title: str = "Campaign"
-    """Title of its page."""
+    """Title of its report."""
     question: str = ""
-    """Question of the campaign, for its page."""
+    """Question of the campaign, for its report."""
     robot: str | None = None
     """Catalog name or URDF; it may also be a factor."""
     study: dict[str, Any] = Field(default_factory=dict)
@@ -94,7 +94,7 @@ class CampaignPlan(ConfigSection):
     time_limit: float | None = Field(default=None, gt=0.0)
     """Time limit of the trials of one log [s]; slower trials are recorded as late."""
     answers: tuple[AnswerConfig, ...] = ()
-    """Answers of the page."""
+    """Answers in the report."""
 
     @model_validator(mode="after")
     def _names_exist(self) -> "CampaignPlan":
@@ -195,7 +195,7 @@ def load_plan(path: str | Path) -> CampaignPlan:
     FileFormatError
         If the file cannot be read or is not TOML.
     OptionError, UnknownNameError
-        If a key, a factor, a metric or a value is refused.
+        If a key, a factor, a metric or a value is invalid.
     """
     shipped = {name: file for name, file in list_shipped_plans().items() if name == str(path)}
     file = shipped.get(str(path), Path(path))
@@ -222,7 +222,7 @@ def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:
     Raises
     ------
     OptionError, UnknownNameError
-        If a key or a value is refused.
+        If a key or a value is invalid.
     """
     try:
         return CampaignPlan.model_validate(content)

@@ -58,7 +58,7 @@ class AcceptedCause:
         cause = self.candidate
         if not isinstance(cause, ColumnCandidate):
             return False
-        return cause.by_size and cause.is_significant(self.value)
+        return cause.by_size and cause.is_relevant(self.value)
 
     @property
     def gain(self) -> float:
