@@ -1,4 +1,4 @@
-"""Figures of values, for notebooks and scripts: the same as on pages."""
+"""Figures of results, such as studies and logs, for notebooks and scripts, as in HTML reports."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -35,7 +35,7 @@ class UnknownFigureError(UnknownNameError, AttributeError):
 
 
 class NamedFigure:
-    """A figure of a value by its name; called with the value, it returns the figure.
+    """A kind of figure by its name; called with a study, a log or another result, it returns one.
 
     Options are those of `plot`.
     """
@@ -57,9 +57,9 @@ class NamedFigure:
 
 
 class Plots:
-    """Figures of values: ``plot(value, name)``, or ``plot.tool_errors(study)`` for the same.
+    """Figures of results: ``plot(value, name)``, or ``plot.tool_errors(study)`` for the same.
 
-    Every attribute is a figure, by the name of its file on a page.
+    Every attribute is a figure, by the name of its file in a report.
     """
 
     excitation = NamedFigure("Share of the limits that a motion uses.")
@@ -90,12 +90,12 @@ class Plots:
         robot: Robot | None = None,
         width: float = FIGURE_WIDTH,
     ) -> NotebookFigure:
-        """Return a figure of a value.
+        """Return a figure of a result.
 
         Parameters
         ----------
         value : Study, Identification, ClosedLoop, Log, FourierTrajectory, PointToPoint or Estimate
-            A study has all figures of its page, an identification and a closed loop theirs, a log
+            A study has all figures of its report, an identification and a closed loop theirs, a log
             what was recorded, a trajectory its share of the limits and the path of the tool, an
             estimate the correlation of its parameters.
         name : str, optional
@@ -154,9 +154,9 @@ FIGURE_NAMES = tuple(name for name, value in vars(Plots).items() if isinstance(v
 """Names of all figures, as attributes of `plot`."""
 
 plot = Plots()
-"""``plot(value, name=None, *, robot=None, width=7.16)`` returns a figure of a value: any on the
-page of a study, or one that an identification, a closed loop, a log, a trajectory (with its robot)
-or an estimate has. Without a name it is the first."""
+"""``plot(value, name=None, *, robot=None, width=7.16)`` returns a figure of a result: any in the
+report of a study, or one that an identification, a closed loop, a log, a trajectory (with its
+robot) or an estimate has. Without a name it is the first."""
 
 
 def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:

@@ -73,7 +73,7 @@ class _TerminalLine:
 
 
 class _PlainLines:
-    """A line when a stage takes long, and again after every pause."""
+    """Plain lines on stderr for stages that take long, at least `MIN_LINE_INTERVAL` apart."""
 
     def __init__(self) -> None:
         self.stage = ""

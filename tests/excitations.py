@@ -50,7 +50,7 @@ def richardson(function, x, direction, step=4e-3, order=6):
 def start_of(problem, seed=0):
     """Return the coordinates of random feasible motions, as many as the problem has."""
     rng = np.random.default_rng(seed)
-    draws = [random_feasible(problem.nominal, rng, problem.options) for _ in range(problem.motions)]
+    draws = [random_feasible(problem.nominal, rng, problem.family) for _ in range(problem.motions)]
     return problem.coordinates(draws)
 
 

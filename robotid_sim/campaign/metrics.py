@@ -39,12 +39,12 @@ class Metric:
 
 METRICS: Mapping[str, Metric] = {
     "model_error": Metric("model error on the validation motion, worst joint", "%"),
-    "parameter_error": Metric("error of the base parameters over their norm", "%"),
-    "std": Metric("stated deviation of the base parameters over their norm", "%"),
+    "parameter_error": Metric("RMS error of the base parameters over their RMS value", "%"),
+    "std": Metric("RMS standard deviation of the base parameters over their RMS value", "%"),
     "nees": Metric("squared error over variance (NEES)"),
     "coverage": Metric("parameters within their 95 % intervals", "%"),
     "residual": Metric("residual over the torque, worst joint", "%"),
-    "cost": Metric("criterion over its least-squares minimum"),
+    "cost": Metric("cost of the estimate over the cost of least squares"),
     "fit_seconds": Metric("time of the fit", "s"),
     "tracking_error": Metric("tracking error with the model, RMS", "rad", of_loop=True),
     "tracking_gap": Metric("remaining tracking gap to the true model", "%", of_loop=True),

@@ -1,7 +1,7 @@
 """The plan of a campaign: a study, its factors, and the combination of their levels."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from string import Formatter
@@ -26,7 +26,7 @@ QUICK_LEVELS = 3
 """Size of a plan in its quick form."""
 
 ANSWER_FIELDS = ("level", "value", "limit", "by")
-"""Fields of the sentence of an answer."""
+"""Fields of the sentence of an answer, see `AnswerConfig`."""
 
 MAX_TRIALS = 100_000
 """Largest number of trials of a campaign."""
@@ -36,15 +36,15 @@ MAX_SEED = 2**63 - 1
 
 
 class AnswerConfig(ConfigSection):
-    """An answer of the page, with its metric and sentence."""
+    """An answer in the report of a campaign: a metric, the level of a factor, and a sentence."""
 
     metric: str
     """Metric of the answer."""
     factor: str
     """Factor whose level is the answer."""
     at_most: float | None = None
-    """The answer is the first level of the factor whose upper quartile is at most this, over all
-    other factors; without it, the level with the smallest median."""
+    """The answer is the first level of the factor at which the upper quartile of the metric, over
+    all other factors, is at most this; without it, the level with the smallest median."""
     by: str | None = None
     """Factor with one answer for each level."""
     sentence: str
@@ -69,9 +69,9 @@ class CampaignPlan(ConfigSection):
     """A campaign: common settings, factors and number of trials."""
 
     title: str = "Campaign"
-    """Title of its page."""
+    """Title of its report."""
     question: str = ""
-    """Question of the campaign, for its page."""
+    """Question of the campaign, for its report."""
     robot: str | None = None
     """Catalog name or URDF; it may also be a factor."""
     study: dict[str, Any] = Field(default_factory=dict)
@@ -94,7 +94,7 @@ class CampaignPlan(ConfigSection):
     time_limit: float | None = Field(default=None, gt=0.0)
     """Time limit of the trials of one log [s]; slower trials are recorded as late."""
     answers: tuple[AnswerConfig, ...] = ()
-    """Answers of the page."""
+    """Answers in the report."""
 
     @model_validator(mode="after")
     def _names_exist(self) -> "CampaignPlan":
@@ -167,27 +167,24 @@ class CampaignPlan(ConfigSection):
                 'give a range with steps, or design = "sobol"'
             )
         if self.design not in ("grid", "list"):
-            return list(_fill_space(factors, self.design, self.samples))
+            from scipy.stats import qmc  # slow import
+
+            # Reproducible by design and count.
+            if self.design == "sobol":  # SciPy warns unless it is a power of two
+                exponent = (self.samples - 1).bit_length()
+                shares = qmc.Sobol(len(factors), rng=0).random_base2(exponent)[: self.samples]
+            else:
+                shares = qmc.LatinHypercube(len(factors), rng=0).random(self.samples)
+            return [
+                {f.name: f.level_at(share) for f, share in zip(factors, row, strict=True)}
+                for row in shares.tolist()
+            ]
         counts = {f.name: len(f.levels) for f in factors}
         if self.design == "list" and len(set(counts.values())) > 1:
             raise OptionError(f"a list needs equal numbers of levels, got {counts}")
         levels = [f.levels for f in factors]
         rows = product(*levels) if self.design == "grid" else zip(*levels, strict=True)
         return [dict(zip(counts, row, strict=True)) for row in rows]
-
-
-def _fill_space(
-    factors: Sequence[Factor], design: Design, count: int
-) -> Iterator[dict[str, Level]]:
-    """Yield space-filling points of the factors, reproducible by design and count."""
-    from scipy.stats import qmc  # slow import
-
-    if design == "sobol":  # SciPy warns unless it is a power of two
-        shares = qmc.Sobol(len(factors), rng=0).random_base2((count - 1).bit_length())[:count]
-    else:
-        shares = qmc.LatinHypercube(len(factors), rng=0).random(count)
-    for row in shares.tolist():
-        yield {f.name: f.level_at(share) for f, share in zip(factors, row, strict=True)}
 
 
 def load_plan(path: str | Path) -> CampaignPlan:
@@ -198,7 +195,7 @@ def load_plan(path: str | Path) -> CampaignPlan:
     FileFormatError
         If the file cannot be read or is not TOML.
     OptionError, UnknownNameError
-        If a key, a factor, a metric or a value is refused.
+        If a key, a factor, a metric or a value is invalid.
     """
     shipped = {name: file for name, file in list_shipped_plans().items() if name == str(path)}
     file = shipped.get(str(path), Path(path))
@@ -225,7 +222,7 @@ def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:
     Raises
     ------
     OptionError, UnknownNameError
-        If a key or a value is refused.
+        If a key or a value is invalid.
     """
     try:
         return CampaignPlan.model_validate(content)

@@ -63,7 +63,19 @@ def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread
     for level in sort_levels(by_level):
         values = np.sort(values_of(by_level[level], metric))
         failed = len(by_level[level]) - values.size
-        spreads.append(Spread(level, values, failed, _interval_of_median(values)))
+        interval = None
+        if values.size >= MIN_PAIRS:
+            interval = (float(values[0]), float(values[0]))
+            if values[0] != values[-1]:
+                low, high = bootstrap(
+                    (values,),
+                    np.median,
+                    n_resamples=RESAMPLE_COUNT,
+                    method="percentile",
+                    rng=np.random.default_rng(0),
+                ).confidence_interval
+                interval = (float(low), float(high))
+        spreads.append(Spread(level, values, failed, interval))
     return spreads
 
 
@@ -78,21 +90,6 @@ def values_of(rows: Iterable[TrialRow], metric: str) -> Float1D:
     """Return the known values of a metric of the finished trials."""
     values = (row.metrics.get(metric) for row in rows if row.status == DONE)
     return np.array([value for value in values if value is not None], dtype=float)
-
-
-def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
-    if values.size < MIN_PAIRS:
-        return None
-    if values[0] == values[-1]:
-        return float(values[0]), float(values[0])
-    ends = bootstrap(
-        (values,),
-        np.median,
-        n_resamples=RESAMPLE_COUNT,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    return float(ends[0]), float(ends[1])
 
 
 def test_pairs(rows: Sequence[TrialRow], factor: str, metric: str) -> list[PairedTest]:
@@ -154,21 +151,19 @@ def effects(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> di
     total = float(((ranks - ranks.mean()) ** 2).sum())
     if total == 0.0:
         return dict.fromkeys(factors, 0.0)
-    return {factor: _compute_explained_share(done, factor, ranks, total) for factor in factors}
-
-
-def _compute_explained_share(
-    rows: Sequence[TrialRow], factor: str, ranks: Float1D, total: float
-) -> float:
-    labels = [row.factors[factor] for row in rows]
-    if is_continuous(labels):
-        correlation = np.corrcoef(rankdata(np.array(labels, dtype=float)), ranks)[0, 1]
-        return float(correlation**2)
-    between = 0.0
-    for level in set(labels):
-        members = ranks[[label == level for label in labels]]
-        between += members.size * float((members.mean() - ranks.mean()) ** 2)
-    return between / total
+    shares = {}
+    for factor in factors:
+        labels = [row.factors[factor] for row in done]
+        if is_continuous(labels):
+            correlation = np.corrcoef(rankdata(np.array(labels, dtype=float)), ranks)[0, 1]
+            shares[factor] = float(correlation**2)
+            continue
+        between = 0.0
+        for level in set(labels):
+            members = ranks[[label == level for label in labels]]
+            between += members.size * float((members.mean() - ranks.mean()) ** 2)
+        shares[factor] = between / total
+    return shares
 
 
 def is_continuous(labels: Sequence[Label]) -> bool:

@@ -254,9 +254,18 @@ class Store(RowStore):
 
         Raises `FileFormatError` if a value has the wrong type.
         """
-        for row in self.select(", ".join(_COLUMNS), "ORDER BY key"):
-            if keys is None or row[0] in keys:
-                yield self._row(*row)
+        kinds: dict[str, Any] = {"seed": int, "status": str, "error": str, "seconds": int | float}
+        kinds |= dict.fromkeys(METRICS, int | float | None)
+        for key, factors, *values in self.select(", ".join(_COLUMNS), "ORDER BY key"):
+            if keys is not None and key not in keys:
+                continue
+            labels = self._table(factors, f"'factors' of trial {key}")
+            for (name, kind), value in zip(kinds.items(), values, strict=True):
+                if not isinstance(value, kind):
+                    raise self._damage_error(f"'{name}' of trial {key} is {reprlib.repr(value)}")
+            seed, status, error, seconds, *metrics = values
+            numbers = dict(zip(METRICS, metrics, strict=True))
+            yield TrialRow(key, labels, seed, status, error, seconds, numbers)
 
     def rows_of(self, trials: Sequence[StudyTrial]) -> list[TrialRow]:
         """Return the rows of finished trials, in the order of the trials, with their factors.
@@ -295,18 +304,6 @@ class Store(RowStore):
         """
         text = self.read_about(name)
         return None if text is None else self._table(text, f"note '{name}'")
-
-    def _row(self, key: Any, factors: Any, *values: Any) -> TrialRow:
-        """Build a row from the values of its columns; raise if they are damaged."""
-        labels = self._table(factors, f"'factors' of trial {key}")
-        kinds: dict[str, Any] = {"seed": int, "status": str, "error": str, "seconds": int | float}
-        kinds |= dict.fromkeys(METRICS, int | float | None)
-        for (name, kind), value in zip(kinds.items(), values, strict=True):
-            if not isinstance(value, kind):
-                raise self._damage_error(f"'{name}' of trial {key} is {reprlib.repr(value)}")
-        seed, status, error, seconds, *metrics = values
-        numbers = dict(zip(METRICS, metrics, strict=True))
-        return TrialRow(key, labels, seed, status, error, seconds, numbers)
 
     def _table(self, text: object, name: str) -> dict[str, Any]:
         try:

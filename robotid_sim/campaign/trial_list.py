@@ -76,7 +76,7 @@ def trials_of(
 
     Their keys depend on the content of robot files, which is read unless `files` has it.
     `trust_plugins` runs the plugins of the plan, see `load_config`. Raises `OptionError` or
-    `UnknownNameError` if the study of a combination of levels is refused.
+    `UnknownNameError` if the study of a combination of levels is invalid.
     """
     trials: list[StudyTrial] = []
     files = files or RobotFiles()

@@ -50,8 +50,8 @@ _COLUMNS = {
 def code_fingerprint(module: str) -> str:
     """Hash the code that affects the results of the functions of a module.
 
-    This includes its source, sources and data of this package except reports and viewers, and the
-    versions of Python and packages.
+    Hashed are the source of the module, the sources and data of this package except commands,
+    reports and viewers, and the versions of Python and packages.
     """
     digest = hashlib.sha256(repr((sys.version, sorted(versions().items()))).encode())
     files = [
@@ -86,10 +86,11 @@ class Trial:
             raise OptionError(f"invalid name '{self.name}' of a trial; use letters, digits, . _ -")
 
     @property
-    def decisive(self) -> tuple[str, str, str]:
-        """Everything that affects the result: function, parameters, engine and code.
+    def key_parts(self) -> tuple[str, str, str]:
+        """Everything that affects the result: function, parameters with engine, hash of the code.
 
-        The first engine is not included, so that results of versions with one engine remain valid.
+        The first engine of `ENGINES` is not included, so that results that were stored when there
+        was only this engine remain valid.
         """
         arguments, engine = dict(self.parameters), self.engine or default_engine()
         if engine != next(iter(ENGINES)):
@@ -100,7 +101,7 @@ class Trial:
     @property
     def key(self) -> str:
         """Hash of everything that affects the result."""
-        return hashlib.sha256(json.dumps(self.decisive).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.key_parts).encode()).hexdigest()
 
     def call(self) -> dict[str, Any]:
         """Run the trial and return its result.
@@ -159,11 +160,11 @@ def run_trials(
         def report_progress() -> None:
             progress(Portion(sum(key in texts for key in keys), len(keys)))
 
-        def store(trial: Trial, done: tuple[str, float] | None) -> None:
-            if done is None:
+        def store(trial: Trial, result: tuple[str, float] | None) -> None:
+            if result is None:
                 raise RobotIdError(f"trial '{trial.name}': its process died {MAX_ATTEMPTS} times")
-            texts[trial.key], seconds = done
-            rows.insert([(trial.key, trial.name, *trial.decisive, seconds, texts[trial.key])])
+            texts[trial.key], seconds = result
+            rows.insert([(trial.key, trial.name, *trial.key_parts, seconds, texts[trial.key])])
             report_progress()
 
         if trials:
@@ -174,27 +175,27 @@ def run_trials(
 
 @contextmanager
 def no_partial_result() -> Iterator[None]:
-    """End the context after a signal, even if code in it handles the signal.
+    """Raise `KeyboardInterrupt` at the end after a signal, even if code in the context handled it.
 
     An interrupted optimizer returns its best point, which would be stored as the result of a trial.
     """
     handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
-    before = {number: handler for number, handler in handlers.items() if callable(handler)}
-    if threading.current_thread() is not threading.main_thread() or not before:
+    previous = {number: handler for number, handler in handlers.items() if callable(handler)}
+    if threading.current_thread() is not threading.main_thread() or not previous:
         yield  # the main thread or process handles the signal
         return
     received = threading.Event()
 
     def note(number: int, frame: FrameType | None) -> None:
         received.set()
-        before[number](number, frame)
+        previous[number](number, frame)
 
-    for number in before:
+    for number in previous:
         signal.signal(number, note)
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
     if received.is_set():
         raise KeyboardInterrupt

@@ -17,7 +17,7 @@ from robotid_sim.errors import UnknownNameError
 ALL_OPTION = "--help-all"
 
 MAX_OPTIONS = 20
-"""Most options for which the help of a command has all of them."""
+"""Largest number of options of which the help of a command lists all."""
 
 INPUT_OPTIONS = (
     "config base tip payload nominal mapping profile topic trajectory log result task load prior "
@@ -30,7 +30,7 @@ OUTPUT_OPTIONS = (
 OPTION_GROUPS = dict.fromkeys(INPUT_OPTIONS.split(), "Input") | dict.fromkeys(
     OUTPUT_OPTIONS.split(), "Output"
 )
-"""Parts of the help by option; what is in none is of the method."""
+"""Section of the help by option; an option without an entry is in the section Method."""
 
 RARE_OPTIONS = frozenset(
     "assume_limits no_urdf_friction plugin trust_plugins plant_friction plant_drive no_clearance "
@@ -60,7 +60,7 @@ class PlainCommand(typer.core.TyperCommand):
         return ["[OPTIONS]", *(name if required else f"[{name}]" for required, name in names)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options by group; of many only those that are in common use."""
+        """Write arguments and options by section; if there are many, only the common options."""
         parameters = self.get_params(ctx)
         options = [p for p in parameters if is_kind(p, "option")]
         shown = options
@@ -79,7 +79,7 @@ class PlainCommand(typer.core.TyperCommand):
             formatter.write_text(f"{ALL_OPTION} shows {len(options) - len(shown)} more options.")
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; Typer alone would end in silence at a signal."""
+        """Run the command; Typer alone would exit without a message after `KeyboardInterrupt`."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
@@ -108,8 +108,8 @@ class Commands(typer.core.TyperGroup):
         words = [Word(name, text.summary) for name, text in COMMANDS.items()]
         parameters: list[Any] = self.get_params(ctx)
         words += [Word(name, str(p.help)) for p in parameters for name in p.opts]
-        hidden = "-" if not incomplete else " "
-        return [w for w in words if w.value.startswith(incomplete) and w.value[0] != hidden]
+        matches = (w for w in words if w.value.startswith(incomplete))
+        return [w for w in matches if incomplete or w.value[0] != "-"]  # options after a "-" only
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write options and commands."""
@@ -122,13 +122,14 @@ class Commands(typer.core.TyperGroup):
 def load_command(name: str) -> Any:
     """Return a command, with its examples at the end of the help."""
     lines = "\n".join(f"  robotid {words}" for words in COMMANDS[name].examples)
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
     # \b keeps the lines as they are.
     epilog = f"\b\nExamples:\n{lines}"
     module = import_module(f"robotid_sim.cli.{COMMANDS[name].module or name}")
-    function = getattr(module, name, None) or getattr(module, f"{name}_")  # a keyword or a builtin
-    alone.command(name, cls=PlainCommand, epilog=epilog)(function)
-    return typer.main.get_command(alone)
+    # A function whose name would be a keyword or a builtin ends with an underscore.
+    function = getattr(module, name, None) or getattr(module, f"{name}_")
+    app.command(name, cls=PlainCommand, epilog=epilog)(function)
+    return typer.main.get_command(app)
 
 
 def is_kind(param: Any, kind: str) -> bool:

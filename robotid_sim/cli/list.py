@@ -7,7 +7,7 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.part_kinds import PART_KINDS, PartKind, PartRows
+from robotid_sim.part_kinds import PART_KINDS, PartRows
 from robotid_sim.table import Table
 
 
@@ -51,7 +51,17 @@ def list_(
         rows = {row["name"]: row for row in PART_KINDS[kind].rows()}
         if name not in rows:
             raise UnknownNameError.from_names(f"name among {kind}", name, rows)
-        _say_item(PART_KINDS[kind], rows[name], json)
+        row, tables = rows[name], PART_KINDS[kind].tables(name)
+        use = PART_KINDS[kind].use.format(name=name)
+        content: dict[str, Any] = {**row, "use": use}
+        text: list[str | Table] = [f"{name}: {row['summary']}"]
+        text += [f"source: {row['source']}"] if row["source"] else []
+        text.append(f"use: {use}")
+        for table in tables:
+            title = table.title.partition(":")[0].partition(",")[0]
+            content[title] = [dict(zip(table.columns, cells, strict=True)) for cells in table.rows]
+            text += ["", table]
+        output.print_result(content, text, as_json=json)
     return 0
 
 
@@ -59,16 +69,3 @@ def _say(rows: PartRows, json: bool) -> None:
     cells = tuple((row["name"], row["summary"]) for row in rows)
     table = Table(("name", "summary"), cells, text_columns=2)
     output.print_result(rows, [table], as_json=json)
-
-
-def _say_item(kind: PartKind, row: dict[str, str], json: bool) -> None:
-    tables, use = kind.tables(row["name"]), kind.use.format(name=row["name"])
-    content: dict[str, Any] = {**row, "use": use}
-    text: list[str | Table] = [f"{row['name']}: {row['summary']}"]
-    text += [f"source: {row['source']}"] if row["source"] else []
-    text.append(f"use: {use}")
-    for table in tables:
-        title = table.title.partition(":")[0].partition(",")[0]
-        content[title] = [dict(zip(table.columns, cells, strict=True)) for cells in table.rows]
-        text += ["", table]
-    output.print_result(content, text, as_json=json)

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -155,8 +155,14 @@ def print_table(table: Table) -> None:
         rows = tuple((f"{name}\n  {text}", *rest) for name, text, *rest in table.rows)
         columns = (table.columns[0], *table.columns[2:])
         table = replace(table, columns=columns, rows=rows, text_columns=table.text_columns - 1)
-    least = _least_widths(table, width())
-    for k, group in enumerate(_groups(table, least, width())):
+    least, room = _least_widths(table, width()), width() - _mark_width(table)
+    texts = list(range(table.text_columns))
+    groups = [texts]
+    for k in range(table.text_columns, len(table.columns)):
+        if groups[-1] != texts and _total(least, [*groups[-1], k]) > room:
+            groups.append(texts)
+        groups[-1] = [*groups[-1], k]
+    for k, group in enumerate(groups):
         if k:
             print()
         _print_grid(table, group, least)
@@ -181,18 +187,6 @@ def _least_widths(table: Table, room: int) -> list[int]:
             break
         least[longest] -= 1
     return least
-
-
-def _groups(table: Table, least: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Yield groups of columns that fit the width: the text columns and the next number columns."""
-    texts = list(range(table.text_columns))
-    group = texts
-    for k in range(table.text_columns, len(table.columns)):
-        if group != texts and _mark_width(table) + _total(least, [*group, k]) > room:
-            yield group
-            group = texts
-        group = [*group, k]
-    yield group
 
 
 def _total(widths: Sequence[int], columns: Iterable[int]) -> int:

@@ -1,4 +1,4 @@
-"""``robotid payload``: a load at the tip, or the torque constants by a known one."""
+"""``robotid payload``: a load at the tip, or the drive gains by a known one."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,11 +13,11 @@ def payload(
     robot: options.RobotArg,
     log: Annotated[
         Path,
-        options.argument("LOG", "Log without the load, of robotid or what `robotid import` reads."),
+        options.argument("LOG", "Log without the load, in any form that `robotid import` reads."),
     ],
     loaded: Annotated[
         Path,
-        options.argument("LOADED", "Log with the load, of robotid or what `robotid import` reads."),
+        options.argument("LOADED", "Log with the load, in any form that `robotid import` reads."),
     ],
     load: Annotated[
         str | None,
@@ -34,10 +34,10 @@ def payload(
     *,
     study: options.Configuration,
 ) -> int:
-    """Estimate a load at the tip from two logs, or the torque constants from a known load.
+    """Estimate a load at the tip from two logs, or the drive gains from a known load.
 
-    Both logs must be of the same cell; the motions need not be the same. Exit 1 if the fit failed,
-    if the load is in the first log instead of the second, or if --load is implausible.
+    Both logs must be of the same robot with the same sensors; the motions may differ. Exit 1 if the
+    fit failed, if the load is in the first log instead of the second, or if --load is implausible.
     """
     from robotid_sim.cli.study_options import parse_load
     from robotid_sim.files import write_json
@@ -49,19 +49,19 @@ def payload(
     output.begin(out)
     known_load = None if load is None else parse_load(load)
     model = build_robot(robot, study.robot)
-    bare, heavy = (rid.read_log(path, model) for path in (log, loaded))
-    done = estimate_payload(
-        bare,
-        heavy,
-        build_nominal_of_log(model, bare[0], study),
+    unloaded_log, loaded_log = (rid.read_log(path, model) for path in (log, loaded))
+    estimate = estimate_payload(
+        unloaded_log,
+        loaded_log,
+        build_nominal_of_log(model, unloaded_log[0], study),
         load=known_load,
         drive_gain_std=drive_gain_std,
         preprocessor=build_preprocessor(study.preprocess),
         joint_parameters=study.estimation.joint_parameters,
         force=force,
     )
-    content = done.content()
+    content = estimate.content()
     if out is not None:
         write_json(out, "payload", 1, content)
-    output.print_result(content, payload_text(done), [out], as_json=json)
-    return 0 if done.passed else 1
+    output.print_result(content, payload_text(estimate), [out], as_json=json)
+    return 0 if estimate.passed else 1

@@ -119,9 +119,9 @@ def is_browser_needed(record: Path | None, size: str | None, show: str | None) -
 
     Raises `OptionError` if options of the window are given there.
     """
-    from robotid_sim.viewer.display import has_window
+    from robotid_sim.viewer.display import is_pybullet_installed
 
-    if record is not None or has_window():
+    if record is not None or is_pybullet_installed():
         return False
     if size is not None or show is not None:
         name = "--size" if show is None else "--show"

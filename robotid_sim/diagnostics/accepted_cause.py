@@ -58,7 +58,7 @@ class AcceptedCause:
         cause = self.candidate
         if not isinstance(cause, ColumnCandidate):
             return False
-        return cause.by_size and cause.is_significant(self.value)
+        return cause.by_size and cause.is_relevant(self.value)
 
     @property
     def gain(self) -> float:
@@ -96,7 +96,8 @@ def merge_sign_causes(accepted: Sequence[AcceptedCause]) -> list[AcceptedCause]:
     parts = [cause for cause in accepted if cause.kind == TORQUE_SIGN_KIND]
     if len(parts) < 2:
         return list(accepted)
-    signs = np.prod([_read_signs(part) for part in parts], axis=0)
+    corrections = [c.candidate for c in parts if isinstance(c.candidate, CorrectionCandidate)]
+    signs = np.prod([each.correction.torque.diagonal() for each in corrections], axis=0)
     merged = replace(
         parts[0],
         candidate=torque_signs(signs),
@@ -108,8 +109,3 @@ def merge_sign_causes(accepted: Sequence[AcceptedCause]) -> list[AcceptedCause]:
     first = next(k for k, cause in enumerate(accepted) if cause is parts[0])
     others = [cause for cause in accepted if cause.kind != TORQUE_SIGN_KIND]
     return [*others[:first], *sign_cause, *others[first:]]
-
-
-def _read_signs(cause: AcceptedCause) -> Float1D:
-    assert isinstance(cause.candidate, CorrectionCandidate), "a sign is no further column"
-    return np.asarray(cause.candidate.correction.torque.diagonal())

@@ -111,7 +111,7 @@ class ColumnCandidate(Hypothesis):
     wording: Callable[[Float1D], Wording]
     """Function that makes texts from the fitted parameters, shape (k,)."""
     min_sizes: tuple[float, ...] = ()
-    """Minimum sizes, one of which must be reached for significance; none if empty."""
+    """Smallest relevant parameters, one of which must be reached; empty if all are relevant."""
     lower: float = -np.inf
     upper: float = np.inf
     """Bounds of the first parameter."""
@@ -120,8 +120,8 @@ class ColumnCandidate(Hypothesis):
     combine: Callable[[Correction], Float1D] | None = None
     """Computes the combined parameters of all corrections of the search."""
     by_size: bool = False
-    """Whether significance follows from the parameters, even if the torque is small: a fault of
-    positions is the same at every load."""
+    """Whether the size of the parameters alone decides relevance, not their torque: a fault of the
+    positions also matters where it causes little torque."""
     partner: int | None = None
     """Another joint that it concerns."""
 
@@ -134,13 +134,13 @@ class ColumnCandidate(Hypothesis):
         """Return whether fitted parameters, shape (k,), are within the bounds."""
         return bool(self.lower < value[0] < self.upper)
 
-    def is_significant(self, value: Float1D) -> bool:
-        """Return whether fitted parameters, shape (k,), are significant."""
+    def is_relevant(self, value: Float1D) -> bool:
+        """Return whether fitted parameters, shape (k,), reach one of `min_sizes`."""
         return not self.min_sizes or bool((np.abs(value) >= self.min_sizes).any())
 
     def is_acceptable(self, value: Float1D) -> bool:
         """Return whether fitted parameters, shape (k,), are possible and significant."""
-        return self.is_possible(value) and self.is_significant(value)
+        return self.is_possible(value) and self.is_relevant(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

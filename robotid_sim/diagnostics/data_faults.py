@@ -209,25 +209,22 @@ def _make_scale(dof: int, joints: tuple[int, ...], factor: float) -> CorrectionC
     selected = np.isin(np.arange(dof), joints) | (not joints)
     matrix = np.diag(np.where(selected, factor, 1.0))
     correction = replace(Correction.none(dof), torque=matrix)
-    return CorrectionCandidate("torque-scale", joints, correction, _describe_scale(joints, factor))
-
-
-def _describe_scale(joints: tuple[int, ...], factor: float) -> Wording:
     torque, verb = ("the measured torque", "is") if joints else ("all measured torques", "are")
     column = "its column" if joints else "their columns"
     finding = f"{torque} {verb} about {1.0 / factor:.2g} times the value of the nominal model"
     if factor in TORQUE_UNITS:
-        return Wording(
-            f"{torque} {verb} in {TORQUE_UNITS[factor]}", f"multiply {column} by {factor:g}"
-        )
-    if factor > 1.0:
-        return Wording(
-            f"{finding}: torque on the motor side, current [A], or a different unit",
+        finding = f"{torque} {verb} in {TORQUE_UNITS[factor]}"
+        remedy = f"multiply {column} by {factor:g}"
+    elif factor > 1.0:
+        finding += ": torque on the motor side, current [A], or a different unit"
+        remedy = (
             f"multiply {column} by gear ratio or torque constant, about {factor:.2g}, or correct "
-            f"the unit; check that the log is of this robot",
+            "the unit; check that the log is of this robot"
         )
-    return Wording(
-        f"{finding}: unit, torque constant or gear ratio is wrong",
-        f"multiply {column} by about {factor:.2g}, or correct unit, constant and gear ratio; "
-        f"check that the log is of this robot",
-    )
+    else:
+        finding += ": unit, torque constant or gear ratio is wrong"
+        remedy = (
+            f"multiply {column} by about {factor:.2g}, or correct unit, constant and gear ratio; "
+            "check that the log is of this robot"
+        )
+    return CorrectionCandidate("torque-scale", joints, correction, Wording(finding, remedy))

@@ -322,7 +322,7 @@ def _score_extensions(state: _Round) -> list[AcceptedCause]:
             and (state.fit.sigma > OBVIOUS_RESIDUAL_RATIO * fit.sigma).any()
         )
         large = bool(obvious or candidate.by_size or torque.max() >= MIN_TORQUE_SHARE)
-        significant = large and candidate.is_significant(value)
+        significant = large and candidate.is_relevant(value)
         residual = (state.fit.sigma / evidence.rms_torque, fit.sigma / evidence.rms_torque)
         scored.append(AcceptedCause(candidate, value, gains, residual, is_significant=significant))
     return scored

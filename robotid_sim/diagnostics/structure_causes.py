@@ -67,7 +67,19 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
             rotor = joint_only(accelerations[:, j], j, dof)
             candidates.append(ColumnCandidate("rotor-inertia", j, rotor, text, lower=0.0))
     for j, unit in enumerate(units):
-        candidates += [_position_cause(kind, j, dof, unit, next(blocks)) for kind in moved[j]]
+        for kind in moved[j]:
+            columns, wording = next(blocks), partial(CAUSE_WORDINGS[kind], unit=unit)
+            min_sizes = (MIN_SIZES[kind][unit],) * columns.shape[2]
+            lower = 0.0 if kind in NONNEGATIVE_KINDS else -np.inf
+            by_size = kind in SIZE_KINDS
+            candidate = ColumnCandidate(
+                kind, j, columns, wording, min_sizes, lower, by_size=by_size
+            )
+            if kind in CORRECTED_KINDS:
+                correct, total = CORRECTED_KINDS[kind]
+                correct, combine = partial(correct, dof, j), partial(total, j)
+                candidate = replace(candidate, correct=correct, combine=combine)
+            candidates.append(candidate)
     return candidates
 
 
@@ -121,18 +133,6 @@ def _compute_gravity_excess(share: float) -> float:
     """
     share = min(share, MAX_GRAVITY_SHARE)
     return share / (1.0 - share)
-
-
-def _position_cause(kind: str, j: int, dof: int, unit: str, columns: Float) -> ColumnCandidate:
-    """Make the candidate of one position error of a joint; see `_position_error_torques`."""
-    min_sizes = (MIN_SIZES[kind][unit],) * columns.shape[2]
-    lower = 0.0 if kind in NONNEGATIVE_KINDS else -np.inf
-    wording, by_size = partial(CAUSE_WORDINGS[kind], unit=unit), kind in SIZE_KINDS
-    candidate = ColumnCandidate(kind, j, columns, wording, min_sizes, lower, by_size=by_size)
-    if kind not in CORRECTED_KINDS:
-        return candidate
-    corrected, total = CORRECTED_KINDS[kind]
-    return replace(candidate, correct=partial(corrected, dof, j), combine=partial(total, j))
 
 
 def _position_error_torques(

@@ -10,15 +10,11 @@ identifiable; here they come from QR with column pivoting [1]_ over the inertial
 the columns of friction and rotors. `BaseParameters.change_leads` writes the same base with other
 leading columns; `textbook_base` chooses those of the literature.
 
-Independent columns of a matrix, by QR with column pivoting [2]_.
-
-Joints that move no inertia, or so little that friction is large beside it.
+The module also finds joints that move no inertia, or so little that friction is large beside it.
 
 References
 ----------
 .. [1] Gautier (1991), "Numerical calculation of the base inertial parameters of robots",
-   J. Robotic Systems, doi:10.1002/rob.4620080405.
-.. [2] Gautier (1991), "Numerical calculation of the base inertial parameters of robots",
    J. Robotic Systems, doi:10.1002/rob.4620080405.
 """
 
@@ -65,8 +61,8 @@ class BaseParameters:
     inertial_rank: int
     """Number of base parameters led by an inertial parameter."""
     negligible: tuple[str, ...] = ()
-    """Parameters that would lead another one with 1e4 times more signal; see
-    `NEGLIGIBLE_RANK_TOLERANCE`."""
+    """Parameters that would lead further base parameters, of at most 1e-4 of the signal of the
+    others; see `NEGLIGIBLE_RANK_TOLERANCE`."""
 
     def __post_init__(self) -> None:
         freeze(self, (len(self.columns), len(self.symbols)), "B")
@@ -79,9 +75,9 @@ class BaseParameters:
     @property
     def names(self) -> tuple[str, ...]:
         """Name of every base parameter: its leading symbol, with R appended where regrouped."""
-        alone = (np.abs(self.B) > 0.0).sum(axis=1) == 1
+        is_single = (np.abs(self.B) > 0.0).sum(axis=1) == 1
         leads = (self.symbols[c] for c in self.columns)
-        return tuple(s if a else f"{s}R" for s, a in zip(leads, alone, strict=True))
+        return tuple(s if single else f"{s}R" for s, single in zip(leads, is_single, strict=True))
 
     @property
     def groupings(self) -> tuple[str, ...]:
@@ -94,8 +90,8 @@ class BaseParameters:
     @property
     def identifiable_alone(self) -> tuple[str, ...]:
         """Parameters that the data determine by themselves."""
-        single = (np.abs(self.B) > 0.0).sum(axis=1) == 1
-        return tuple(self.symbols[c] for c in sorted(self.columns[single]))
+        is_single = (np.abs(self.B) > 0.0).sum(axis=1) == 1
+        return tuple(self.symbols[c] for c in sorted(self.columns[is_single]))
 
     @property
     def not_identifiable(self) -> tuple[str, ...]:
@@ -173,8 +169,7 @@ class BaseParameters:
         if other.B.shape != self.B.shape:
             raise ShapeError(
                 f"a base of {self.rank} of {len(self.symbols)} parameters is not a regrouping of "
-                f"one "
-                f"of {other.rank} of {len(other.symbols)}"
+                f"one of {other.rank} of {len(other.symbols)}"
             )
         return other.B[:, self.columns].copy()
 
@@ -259,15 +254,16 @@ def group_columns(
     lists its columns among the p full parameters, which have symbols and units.
     """
     n_inertial = int((considered < _n_inertial(symbols)).sum())
-    first, faint_first = columns_by_strength(W[:, :n_inertial])
-    rest = W[:, n_inertial:]
-    Q = np.linalg.qr(W[:, first])[0]
-    scale = np.abs(rest).max(initial=0.0)
-    extra, faint_extra = columns_by_strength(rest - Q @ (Q.T @ rest), scale)
-    leads = np.sort(np.concatenate([first, n_inertial + extra]))
-    negligible = np.sort(np.concatenate([faint_first, n_inertial + faint_extra]))
+    inertial, weak_inertial = columns_by_strength(W[:, :n_inertial])
+    W_joint = W[:, n_inertial:]
+    Q = np.linalg.qr(W[:, inertial])[0]
+    scale = np.abs(W_joint).max(initial=0.0)
+    joint, weak_joint = columns_by_strength(W_joint - Q @ (Q.T @ W_joint), scale)
+    leads = np.sort(np.concatenate([inertial, n_inertial + joint]))
+    negligible = np.sort(np.concatenate([weak_inertial, n_inertial + weak_joint]))
     K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
-    K[first.size :, :n_inertial] = 0.0  # inertial columns depend on one another, not on friction
+    # Inertial columns depend on one another, not on friction.
+    K[inertial.size :, :n_inertial] = 0.0
     B = np.zeros((leads.size, len(symbols)))
     B[:, considered] = _remove_rounding(
         K, leads, NEGLIGIBLE_ROUNDING_TOLERANCE if negligible.size else ROUNDING_TOLERANCE
@@ -279,7 +275,7 @@ def group_columns(
         symbols=tuple(symbols),
         units=tuple(units[c] for c in columns),
         considered=considered,
-        inertial_rank=first.size,
+        inertial_rank=inertial.size,
         negligible=tuple(symbols[considered[k]] for k in negligible),
     )
 
@@ -320,13 +316,13 @@ def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
 
 
 RANK_TOLERANCE = 1e-9
-"""Smallest diagonal of R over the largest that is not rounding, in practice below 1e-11."""
+"""Diagonal of R over the largest below which it is rounding error, in practice below 1e-11."""
 
 NEGLIGIBLE_RANK_TOLERANCE = 1e-3
-"""Smallest diagonal of R over the largest that is always significant; all arms have > 3e-2.
+"""Diagonal of R over the largest from which it is always significant; all arms have > 3e-2.
 
 Between these two the largest gap decides. A URDF with angles to four digits, such as 1.5708, turns
-dependent columns by 1e-6, and no signal would ever show that.
+dependent columns by 1e-6, which no measurement can show.
 """
 
 
@@ -357,7 +353,7 @@ INERTIA_STATE_COUNT = 50
 """Number of random configurations for the minimum inertia of a joint."""
 
 MAX_DECELERATION_RATIO = 50.0
-"""Minimum deceleration of a light joint by Coulomb friction over the acceleration limit."""
+"""Deceleration by Coulomb friction, over the acceleration limit, above which a joint is light."""
 
 
 def require_moved_inertia(robot: Robot) -> None:
@@ -365,9 +361,9 @@ def require_moved_inertia(robot: Robot) -> None:
 
     No engine can accelerate it. Rotor inertia does not help, because the engines ignore it.
     """
-    moved = np.diagonal(mass_matrix(robot, robot.home, rotors=False))
-    if not (moved > 0.0).all():
-        joint, link = robot.joints[int(moved.argmin())], robot.links[int(moved.argmin())]
+    inertia = np.diagonal(mass_matrix(robot, robot.home, rotors=False))
+    if not (inertia > 0.0).all():
+        joint, link = robot.joints[int(inertia.argmin())], robot.links[int(inertia.argmin())]
         raise RankDeficientError(
             f"joint '{joint.name}' moves no inertia; give link '{link.name}' or one behind it mass "
             "and inertia about the joint axis, however small"
@@ -383,9 +379,9 @@ def light_joints(robot: Robot) -> list[str]:
     q, _, _ = random_states(robot)
     inertia = np.diagonal(mass_matrix(robot, q[:INERTIA_STATE_COUNT]), axis1=1, axis2=2).min(axis=0)
     friction = np.array([joint.friction.Fc for joint in robot.joints])
-    accelerating = inertia * robot.limits.acceleration
+    max_torque = inertia * robot.limits.acceleration
     # Links without any inertia are reported elsewhere.
-    ratio = np.divide(friction, accelerating, out=np.zeros(robot.dof), where=accelerating > 0.0)
+    ratio = np.divide(friction, max_torque, out=np.zeros(robot.dof), where=max_torque > 0.0)
     return [
         f"{robot.joint_names[j]}: Coulomb friction alone stops it at {ratio[j]:.3g} times its "
         "acceleration limit, so that a controller excites vibration where friction is uncertain; "

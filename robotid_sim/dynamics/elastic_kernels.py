@@ -1,8 +1,7 @@
 r"""Compiled steps of plants whose rotors move apart from their links.
 
-Compiled set-valued Coulomb friction, which lets joints of a plant stick.
-
-A vector ``friction`` opposes the drive: :math:`(M + I_a) \ddot q = \tau - h - F`.
+Also solves set-valued Coulomb friction, which lets joints of a plant stick. A vector ``friction``
+opposes the drive: :math:`(M + I_a) \ddot q = \tau - h - F`.
 
 References
 ----------
@@ -27,8 +26,8 @@ jit_with_kernels = jit_calling(kernels)
 
 @jit_with_kernels
 def _solve_two_masses(
-    drive: Float2D,
-    free: Float1D,
+    inertia: Float2D,
+    tau: Float1D,
     rows: Float2D,
     load: Float1D,
     dx: Float1D,
@@ -37,50 +36,54 @@ def _solve_two_masses(
     ddx: Float1D,
     friction: Float1D,
 ) -> bool:
-    """Solve ``drive @ ddx + friction(v) = free`` with v = dx + theta dt ddx, as `plant_step`.
+    """Solve ``inertia @ ddx + friction(v) = tau`` with v = dx + theta dt ddx, as `plant_step`.
 
-    The result is False if `drive` is not positive definite.
+    The result is False if `inertia` is not positive definite.
     """
     n = dx.shape[0]
-    work, L, rest, span = np.empty((2 * n + 2, n)), np.zeros((n, n)), np.empty(n), np.full(n, dt)
-    if not kernels.solve_cholesky(drive, free, L, rest):
+    work, L = np.empty((2 * n + 2, n)), np.zeros((n, n))
+    residual, step = np.empty(n), np.full(n, dt)
+    if not kernels.solve_cholesky(inertia, tau, L, residual):
         return False
     if dt > 0.0:
         v[:] = dx
-        kernels.solve_friction(drive, free, rows, load, dx, span, kernels.ROUGH_TOLERANCE, work, v)
+        kernels.solve_friction(inertia, tau, rows, load, dx, step, kernels.ROUGH_TOLERANCE, work, v)
         for j in range(n):
             slope = kernels.smooth_friction(rows[j], v[j], load[j])[1]
-            share = kernels.friction_step_share(dt * slope * kernels.mobility(L, j, rest))
-            span[j] = share * dt
+            share = kernels.friction_step_share(dt * slope * kernels.mobility(L, j, residual))
+            step[j] = share * dt
             v[j] = dx[j] + share * (v[j] - dx[j])
         kernels.solve_friction(
-            drive, free, rows, load, dx, span, kernels.VELOCITY_TOLERANCE, work, v
+            inertia, tau, rows, load, dx, step, kernels.VELOCITY_TOLERANCE, work, v
         )
     for j in range(n):
         friction[j] = kernels.smooth_friction(rows[j], v[j], load[j])[0]
-        rest[j] = free[j] - friction[j]
-    kernels.substitute(L, rest, ddx)
+        residual[j] = tau[j] - friction[j]
+    kernels.substitute(L, residual, ddx)
     return True
 
 
 @jit_with_kernels
 def two_mass_inertia(
-    geometry: Float2D, phi: Float1D, rotors: Float2D, ahead: Float1D, at: Int1D, q: Float1D
+    geometry: Float2D, phi: Float1D, rotors: Float2D, coupling: Float1D, rotor: Int1D, q: Float1D
 ) -> Float2D:
-    """Compute the inertia of links and separate rotors, with springs' torque `ahead`, (N, N)."""
-    n, drive = q.shape[0], rotors.copy()
+    """Compute the inertia of links and separate rotors, shape (N, N).
+
+    Spring j transmits `coupling` j more per acceleration of the rotor against the link.
+    """
+    n, inertia = q.shape[0], rotors.copy()
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
     bodies, M = np.empty((4, n, 3)), np.empty((n, n))
     kernels.place(geometry, q, R, p)
     kernels.mass_matrix_at(geometry, R, p, phi, bodies, M)
-    drive[:n, :n] += M
+    inertia[:n, :n] += M
     for j in range(n):
-        if at[j] != j:
-            drive[j, j] += ahead[j]
-            drive[at[j], at[j]] += ahead[j]
-            drive[j, at[j]] -= ahead[j]
-            drive[at[j], j] -= ahead[j]
-    return drive
+        if rotor[j] != j:
+            inertia[j, j] += coupling[j]
+            inertia[rotor[j], rotor[j]] += coupling[j]
+            inertia[j, rotor[j]] -= coupling[j]
+            inertia[rotor[j], j] -= coupling[j]
+    return inertia
 
 
 @jit_with_kernels
@@ -90,50 +93,50 @@ def two_mass_step(
     phi: Float1D,
     rows: Float2D,
     rotors: Float2D,
-    push: Float1D,
+    torque: Float1D,
     springs: Float2D,
-    at: Int1D,
+    rotor: Int1D,
     q: Float1D,
     dx: Float1D,
-    foreseen: Float1D,
+    predicted: Float1D,
     load: Float1D,
     dt: float,
 ) -> tuple[Float1D, Float1D, Float1D, bool]:
     """Compute the acceleration of links and of separate rotors, each with friction of its own.
 
     Coordinates are the n links and then the rotors; `rotors` is the inertia of rotors, (N, N),
-    `push` are the torques without Coriolis, gravity and friction, (N,), and `rows` the coefficients
-    of friction, (N, 11). Rotor j has the coordinate `at` j; if this is not j, a spring transmits
-    ``springs[0, j]``, and ``springs[1, j]`` more per acceleration of the rotor against the link.
-    Links are at `q`, velocities at `dx`, and `foreseen` within the step; the torques that gears
-    transmitted in the last step, `load`, (n,), are updated. Returns acceleration, velocity within
-    the step and friction, (N,), and False as in `plant_step`.
+    `torque` are the torques without Coriolis, gravity and friction, (N,), and `rows` the
+    coefficients of friction, (N, 11). Rotor j has the coordinate `rotor` j; if this is not j,
+    a spring transmits ``springs[0, j]``, and ``springs[1, j]`` more per acceleration of the rotor
+    against the link. Links have the positions `q`; velocities are `dx`, and within the step
+    `predicted`. The torques that gears transmitted in the last step, `load`, (n,), are updated.
+    Returns acceleration, velocity within the step and friction, (N,), and False as in `plant_step`.
     """
     n, N = q.shape[0], dx.shape[0]
     R, p, bodies = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((5, n, 3))
-    ddx, v, friction, before = np.zeros(N), foreseen.copy(), np.zeros(N), np.empty(N)
-    bias, zero, free, loads = np.empty(n), np.zeros(n), np.empty(N), np.zeros(N)
-    drive = two_mass_inertia(geometry, phi, rotors, springs[1], at, q)
+    ddx, v, friction, previous = np.zeros(N), predicted.copy(), np.zeros(N), np.empty(N)
+    bias, zero, applied, loads = np.empty(n), np.zeros(n), np.empty(N), np.zeros(N)
+    inertia = two_mass_inertia(geometry, phi, rotors, springs[1], rotor, q)
     kernels.place(geometry, q, R, p)
     for _ in range(kernels.MAX_LOAD_ITERATIONS):
-        before[:] = v
+        previous[:] = v
         kernels.newton_euler(geometry, R, p, gravity, phi, v[:n], zero, bodies, bias)
-        free[:] = push
+        applied[:] = torque
         for j in range(n):
-            free[j] -= bias[j]
-            loads[at[j]] = load[j]
-        if not _solve_two_masses(drive, free, rows, loads, dx, dt, v, ddx, friction):
+            applied[j] -= bias[j]
+            loads[rotor[j]] = load[j]
+        if not _solve_two_masses(inertia, applied, rows, loads, dx, dt, v, ddx, friction):
             return ddx, v, friction, False
         change, size = 0.0, 1.0
         for j in range(n):
-            if at[j] != j:
-                load[j] = springs[0, j] + springs[1, j] * (ddx[at[j]] - ddx[j])
+            if rotor[j] != j:
+                load[j] = springs[0, j] + springs[1, j] * (ddx[rotor[j]] - ddx[j])
             else:
-                load[j] = push[j] - friction[j]
+                load[j] = torque[j] - friction[j]
                 for k in range(N):
                     load[j] -= rotors[j, k] * ddx[k]
         for j in range(N):
-            change, size = max(change, abs(v[j] - before[j])), max(size, abs(v[j]))
+            change, size = max(change, abs(v[j] - previous[j])), max(size, abs(v[j]))
         if change <= VELOCITY_TOLERANCE * size:
             return ddx, v, friction, True
     return ddx, v, friction, True
@@ -145,13 +148,13 @@ FORCE_TOLERANCE = 1e-12
 
 @jit
 def stick_slip_acceleration(
-    drive: Float2D, rest: Float1D, limit: Float2D, dq: Float1D, dt: float
+    inertia: Float2D, applied: Float1D, limit: Float2D, dq: Float1D, dt: float
 ) -> tuple[Float1D, Float1D, bool]:
-    """Compute the acceleration in a step under torques `rest` and set-valued Coulomb friction.
+    """Compute the acceleration in a step under torques `applied` and set-valued Coulomb friction.
 
-    Finds ddq and the Coulomb friction f with ``drive @ ddq = rest - f`` such that at the end of the
-    step every joint either slides, with f at the limit that opposes it, or stands still, with f
-    between the limits: forward in ``limit[:, 0]``, backward in ``limit[:, 1]``. A linear
+    Finds ddq and the Coulomb friction f with ``inertia @ ddq = applied - f`` such that at the end
+    of the step every joint either slides, with f at the limit that opposes it, or stands still,
+    with f between the limits: forward in ``limit[:, 0]``, backward in ``limit[:, 1]``. A linear
     complementarity problem with bounds and a positive definite matrix has exactly one solution;
     pivoting on the first joint that violates it [1], [2] finds it after a few steps. Returns ddq
     and f, both of shape (n,), and False if pivoting did not end.
@@ -162,30 +165,30 @@ def stick_slip_acceleration(
         state[j] = 1 if dq[j] > 0.0 else -1 if dq[j] < 0.0 else 0
     ddq, friction = np.empty(n), np.empty(n)
     for _ in range(20 * 2**n):
-        _partition(drive, rest, limit, state, dq, dt, ddq, friction)
-        wrong = -1
+        _partition(inertia, applied, limit, state, dq, dt, ddq, friction)
+        violated = -1
         for j in range(n):
-            now = state[j]
-            if now == 0:
+            previous = state[j]
+            if previous == 0:
                 slack = FORCE_TOLERANCE * (limit[j, 0] + limit[j, 1])
                 if friction[j] > limit[j, 0] + slack:
                     state[j] = 1
                 elif friction[j] < -limit[j, 1] - slack:
                     state[j] = -1
-            elif now * (dq[j] + dt * ddq[j]) < 0.0:
+            elif previous * (dq[j] + dt * ddq[j]) < 0.0:
                 state[j] = 0
-            if state[j] != now:
-                wrong = j
+            if state[j] != previous:
+                violated = j
                 break
-        if wrong < 0:
+        if violated < 0:
             return ddq, friction, True
     return ddq, friction, False
 
 
 @jit
 def _partition(
-    drive: Float2D,
-    rest: Float1D,
+    inertia: Float2D,
+    applied: Float1D,
     limit: Float2D,
     state: Int1D,
     dq: Float1D,
@@ -206,15 +209,15 @@ def _partition(
         A, b = np.empty((m, m)), np.empty(m)
         for r in range(m):
             j = slides[r]
-            b[r] = rest[j] - friction[j]
+            b[r] = applied[j] - friction[j]
             for k in range(n):
                 if state[k] == 0:
-                    b[r] -= drive[j, k] * ddq[k]
+                    b[r] -= inertia[j, k] * ddq[k]
             for c in range(m):
-                A[r, c] = drive[j, slides[c]]
+                A[r, c] = inertia[j, slides[c]]
         ddq[slides] = np.linalg.solve(A, b)
     for j in range(n):
         if state[j] == 0:
-            friction[j] = rest[j]
+            friction[j] = applied[j]
             for k in range(n):
-                friction[j] -= drive[j, k] * ddq[k]
+                friction[j] -= inertia[j, k] * ddq[k]

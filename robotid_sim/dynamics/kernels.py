@@ -6,7 +6,7 @@ A chain is passed as arrays, so that one call costs little:
     Per joint, packed by `robotid_sim.model.joint.pack_geometry`: its origin in the previous body
     (3) [m], unit axis u in the joint frame (3), 1.0 if prismatic, u in the frame of the previous
     body (3), and three matrices (9 each, row-major) with R(q) = R0 uu^T + cos(q) R0 (1 - uu^T) +
-    sin(q) R0 [u x], Rodrigues' formula behind the rotation R0 of the joint frame at zero.
+    sin(q) R0 [u x]: R0, the rotation of the joint frame at q = 0, times Rodrigues' formula.
 ``phi`` (14 n,)
     Standard parameters in the order of `robotid_sim.model.parameters`: ten per link about the link
     frame, then ``Fv Fc Fo Ia`` per joint.
@@ -17,7 +17,7 @@ A chain is passed as arrays, so that one call costs little:
 
 All vectors of body i are in its frame, at its origin; ``R`` (n, 3, 3) and ``p`` (n, 3) place body i
 in body i - 1. Accelerations of origins are those minus gravity, as if the base accelerated upward.
-All kernels live in this file: the disk cache does not see edits in a callee of another one.
+Kernels that call one another are in one file: the disk cache sees no change of another file.
 
 References
 ----------
@@ -41,7 +41,7 @@ MAX_NEWTON_ITERATIONS = 60
 stop."""
 
 FULL_STEP_ITERATIONS = 10
-"""Iterations with full steps; without the half steps after them 2 of 10,000 stiff arms cycle."""
+"""Iterations with full steps; without half steps after them, 2 in 10,000 stiff arms never end."""
 
 VELOCITY_TOLERANCE = 1e-5
 """Relative change of velocity at which iterations end; convergence is quadratic, the error its
@@ -51,7 +51,7 @@ ROUGH_TOLERANCE = 1e-2
 """The same for the velocity that only determines the stiffness of friction."""
 
 CORIOLIS_PASSES = 1
-"""Passes for the velocity in Coriolis forces; the error falls by about dt per pass."""
+"""Passes for the velocity in Coriolis forces; each reduces the error by a factor of about dt."""
 
 MAX_LOAD_ITERATIONS = 100
 """Maximum iterations for friction that depends on the transmitted torque."""
@@ -212,7 +212,7 @@ def _body_motion(
 def _joint_projection(
     geometry: Float2D, R: Float, p: Float2D, force: Float2D, moment: Float2D, tau: Float1D
 ) -> None:
-    """Torques tau that carry the wrenches of all bodies; the wrenches are summed up on the way."""
+    """Joint torques that balance all wrenches; `force` and `moment` become their sums outwards."""
     f, n = np.empty(3), np.empty(3)
     for i in range(tau.shape[0] - 1, -1, -1):
         along = moment[i] if geometry[i, 6] == 0.0 else force[i]
@@ -313,8 +313,9 @@ def _advance_jacobian(
 ) -> None:
     """From the Jacobian of body - 1 to that of `body`, in their frames; rows are joints."""
     x, y, z = p[body, 0], p[body, 1], p[body, 2]
-    r00, r01, r02 = R[body, 0, 0], R[body, 0, 1], R[body, 0, 2]  # scalars: stores into Jw and Jv
-    r10, r11, r12 = R[body, 1, 0], R[body, 1, 1], R[body, 1, 2]  # would make the compiler reload
+    # Scalars, because the compiler would reload R after every store into Jw and Jv.
+    r00, r01, r02 = R[body, 0, 0], R[body, 0, 1], R[body, 0, 2]
+    r10, r11, r12 = R[body, 1, 0], R[body, 1, 1], R[body, 1, 2]
     r20, r21, r22 = R[body, 2, 0], R[body, 2, 1], R[body, 2, 2]
     for i in range(body):
         w0, w1, w2 = Jw[i, 0], Jw[i, 1], Jw[i, 2]
@@ -338,8 +339,8 @@ def _advance_jacobian(
 def _wrench_regressor(w: Float1D, dw: Float1D, a: Float1D, A: Float2D) -> None:
     """Wrench of one body, A (m, l, Lxx Lxy Lyy Lxz Lyz Lzz): rows force, then moment [2].
 
-    Force = m a + ([dw x] + [w x][w x]) l, moment = -[a x] l + ([. dw] + [w x][. w]) L; `A` must
-    hold zeros in all other entries.
+    Force = m a + ([dw x] + [w x][w x]) l, moment = -[a x] l + ([. dw] + [w x][. w]) L,
+    where [. w] L is the inertia times w; `A` must hold zeros in all other entries.
     """
     x, y, z = w[0], w[1], w[2]
     ax, ay, az = a[0], a[1], a[2]
@@ -464,7 +465,7 @@ def coriolis_product(
     n = q.shape[0]
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
     place(geometry, q, R, p)
-    s = np.zeros((8, n, 3))
+    s = np.zeros((8, n, 3))  # angular and linear parts: V = (w, o), U = (wu, ou), A = (aw, ao)
     w, o, wu, ou, aw, ao, moment, force = s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]
     h, g, e = np.empty(3), np.empty(3), np.empty(3)
     n1, f1, n2, f2 = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
@@ -520,15 +521,18 @@ def reference_torque(
     v: Float1D,
     a: Float1D,
 ) -> Float1D:
-    """(M + Ia) a + C(q, dq) v + g + friction(v): what a sliding-mode law models, shape (n,)."""
+    """(M + Ia) a + C(q, dq) v + g + friction(v), shape (n,).
+
+    The model torque of a sliding-mode law with reference velocity v and acceleration a.
+    """
     n = q.shape[0]
     R, p, work = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty((5, n, 3))
     tau = np.empty(n)
     place(geometry, q, R, p)
     newton_euler(geometry, R, p, gravity, phi, np.zeros(n), a, work, tau)
-    velocity = coriolis_product(geometry, phi, q, dq, v)
+    coriolis = coriolis_product(geometry, phi, q, dq, v)
     for j in range(n):
-        tau[j] += velocity[j] + phi[10 * n + 4 * j + 3] * a[j] + _friction(phi, eps, j, v[j])
+        tau[j] += coriolis[j] + phi[10 * n + 4 * j + 3] * a[j] + _friction(phi, eps, j, v[j])
     return tau
 
 
@@ -575,7 +579,7 @@ def substitute(L: Float2D, b: Float1D, x: Float1D) -> None:
 
 @jit
 def smooth_friction(row: Float1D, v: float, load: float) -> tuple[float, float]:
-    """Friction of one joint at a velocity, and its slope, which counts as zero where it falls.
+    """Friction of one joint, and its derivative with respect to velocity, zero where negative.
 
     `row` are its coefficients in the order of `robotid_sim.model.friction_law.COLUMNS`.
     """
@@ -594,38 +598,38 @@ def smooth_friction(row: Float1D, v: float, load: float) -> tuple[float, float]:
 
 @jit
 def solve_friction(
-    drive: Float2D,
-    free: Float1D,
+    inertia: Float2D,
+    applied: Float1D,
     rows: Float2D,
     load: Float1D,
     dq: Float1D,
-    span: Float1D,
+    step: Float1D,
     tolerance: float,
     work: Float,
     v: Float1D,
 ) -> None:
-    """Solve (M + Ia) a + friction(v) = free with v = dq + span a for v, by Newton's method.
+    """Solve (M + Ia) a + friction(v) = applied with v = dq + step a for v, by Newton's method.
 
-    With friction that does not fall this is the stationary point of a strictly convex function. Far
-    from it the smooth sign would throw Newton's steps across zero and back; so a velocity stops at
-    zero first, from where the steps approach the solution from one side. `work` is scratch of shape
-    (2 n + 2, n).
+    If friction does not decrease with speed, this is the stationary point of a strictly convex
+    function. Far from it the smooth sign would throw Newton's steps across zero and back; so a
+    velocity stops at zero first, from where the steps approach the solution from one side. `work`
+    is scratch of shape (2 n + 2, n).
     """
     n = v.shape[0]
-    J, L, rest, step = work[:n], work[n : 2 * n], work[2 * n], work[2 * n + 1]
+    J, L, residual, newton_step = work[:n], work[n : 2 * n], work[2 * n], work[2 * n + 1]
     for iteration in range(MAX_NEWTON_ITERATIONS):
         for j in range(n):
             torque, slope = smooth_friction(rows[j], v[j], load[j])
-            rest[j] = free[j] - torque
+            residual[j] = applied[j] - torque
             for k in range(n):
-                rest[j] -= drive[j, k] * (v[k] - dq[k]) / span[k]
-                J[j, k] = drive[j, k]
-            J[j, j] += span[j] * slope
-        solve_cholesky(J, rest, L, step)
+                residual[j] -= inertia[j, k] * (v[k] - dq[k]) / step[k]
+                J[j, k] = inertia[j, k]
+            J[j, j] += step[j] * slope
+        solve_cholesky(J, residual, L, newton_step)
         share = 1.0 if iteration < FULL_STEP_ITERATIONS else 0.5
         change = 0.0
         for j in range(n):
-            new = v[j] + share * span[j] * step[j]
+            new = v[j] + share * step[j] * newton_step[j]
             if new * v[j] < 0.0:
                 new = 0.0
             change = max(change, abs(new - v[j]) / (rows[j, 10] + abs(new)))
@@ -636,12 +640,12 @@ def solve_friction(
 
 @jit
 def friction_step_share(z: float) -> float:
-    """Share theta of a step at whose velocity friction acts, for a decay by exp(-z) in a step.
+    """Share theta of a time step after which the velocity is taken that determines friction.
 
-    The theta method multiplies a velocity by (1 - (1 - theta) z) / (1 + theta z). One half is of
-    second order, and friction then does exactly the work that the positions of the log show. Beyond
-    z = 2 it would overshoot, and a joint that should stop would ring; the smallest share without
-    overshoot is 1 - 1 / z.
+    z is the step times the decay rate of the velocity, which the theta method multiplies by
+    (1 - (1 - theta) z) / (1 + theta z). One half is of second order, with the exact work of
+    friction. Beyond z = 2 it would overshoot, and a joint that should stop would ring; the smallest
+    share without overshoot is 1 - 1 / z.
     """
     return 0.5 if z <= 2.0 else 1.0 - 1.0 / z
 
@@ -667,46 +671,46 @@ def plant_step(
     first order, explicit). `rows` are friction coefficients, as for `smooth_friction`; `coupling`
     is inertia of rotors that joints share, shape (n, n).
 
-    Returned are the torque for the frictionless engine [N m], the acceleration, the velocity at
+    Returns the torque for the frictionless engine [N m], the acceleration, the velocity at
     which forces act and the friction torque, each of shape (n,), and False if M + Ia is not
     positive definite or friction that grows with the transmitted torque did not converge.
     """
     n = q.shape[0]
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
     bodies, joints = np.empty((5, n, 3)), np.empty((2 * n + 2, n))
-    M, drive, L = np.empty((n, n)), np.empty((n, n)), np.zeros((n, n))
-    start, h, rest = np.empty(n), np.empty(n), np.empty(n)
+    M, inertia, L = np.empty((n, n)), np.empty((n, n)), np.zeros((n, n))
+    start, h, residual = np.empty(n), np.empty(n), np.empty(n)
     ddq, v, friction = np.zeros(n), dq.copy(), np.zeros(n)
-    span, load, zero = np.full(n, dt), tau.copy(), np.zeros(n)
+    step, load, zero = np.full(n, dt), tau.copy(), np.zeros(n)
     place(geometry, q, R, p)
     mass_matrix_at(geometry, R, p, phi, bodies, M)
-    drive[:] = M
+    inertia[:] = M
     for j in range(n):
-        drive[j, j] += phi[10 * n + 4 * j + 3]
+        inertia[j, j] += phi[10 * n + 4 * j + 3]
     if coupling is not None:
-        drive += coupling
+        inertia += coupling
     newton_euler(geometry, R, p, gravity, phi, dq, zero, bodies, start)
-    if not solve_cholesky(drive, tau, L, rest):
+    if not solve_cholesky(inertia, tau, L, residual):
         return start, ddq, v, friction, False
     h[:] = start
     settled = False
     for iteration in range(MAX_LOAD_ITERATIONS):
         if dt > 0.0:
             for j in range(n):
-                rest[j] = tau[j] - h[j]
+                residual[j] = tau[j] - h[j]
             tolerance = ROUGH_TOLERANCE if iteration == 0 else VELOCITY_TOLERANCE
-            solve_friction(drive, rest, rows, load, dq, span, tolerance, joints, v)
-            if iteration == 0:  # the slope at the end of the step gives its length over the decay
+            solve_friction(inertia, residual, rows, load, dq, step, tolerance, joints, v)
+            if iteration == 0:  # z of `friction_step_share` from the slope at the end of the step
                 for j in range(n):
                     slope = smooth_friction(rows[j], v[j], load[j])[1]
-                    share = friction_step_share(dt * slope * mobility(L, j, rest))
-                    span[j] = share * dt
+                    share = friction_step_share(dt * slope * mobility(L, j, residual))
+                    step[j] = share * dt
                     v[j] = dq[j] + share * (v[j] - dq[j])
             newton_euler(geometry, R, p, gravity, phi, v, zero, bodies, h)
         for j in range(n):
             friction[j] = smooth_friction(rows[j], v[j], load[j])[0]
-            rest[j] = tau[j] - h[j] - friction[j]
-        substitute(L, rest, ddq)
+            residual[j] = tau[j] - h[j] - friction[j]
+        substitute(L, residual, ddq)
         settled = _update_load(M, h, ddq, rows, load)
         if settled and (dt == 0.0 or iteration >= CORIOLIS_PASSES):
             break
@@ -733,14 +737,14 @@ def mobility(L: Float2D, j: int, x: Float1D) -> float:
 def _update_load(M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D) -> bool:
     """Put the transmitted torques M ddq + h into `load`; return whether friction has converged.
 
-    Friction that grows with the load is found by fixed-point steps, each with mu times the error.
+    Friction that grows with the load is iterated; each step multiplies the error by mu.
     """
     change, size = 0.0, 1.0
     for j in range(h.shape[0]):
-        passed = h[j]
+        transmitted = h[j]
         for k in range(h.shape[0]):
-            passed += M[j, k] * ddq[k]
-        change = max(change, rows[j, 8] * abs(abs(passed) - abs(load[j])))
-        size = max(size, abs(passed))
-        load[j] = passed
+            transmitted += M[j, k] * ddq[k]
+        change = max(change, rows[j, 8] * abs(abs(transmitted) - abs(load[j])))
+        size = max(size, abs(transmitted))
+        load[j] = transmitted
     return change <= LOAD_TOLERANCE * size

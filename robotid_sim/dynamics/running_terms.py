@@ -1,8 +1,9 @@
 """Torques of joint terms during a motion, state by state, for plants and controllers.
 
-They equal those of `robotid_sim.dynamics.term_torques`, which needs a whole motion.
+They equal the torques of `robotid_sim.dynamics.term_torques`, which needs a whole motion.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,8 +27,8 @@ from robotid_sim.model.joint_terms import (
 )
 from robotid_sim.model.robot import Robot
 
-ABSENT_DISTANCE = 1.0
-"""Constant of joints without a term, whose parameters are zero."""
+ABSENT_SHAPE = 1.0
+"""Placeholder for the shape constant of joints without a term; their coefficients are zero."""
 
 
 def rotor_coupling(robot: Robot, terms: Sequence[JointTerm]) -> Float2D | None:
@@ -52,23 +53,24 @@ class RunningTerms:
         Its bodies give the loads.
     terms : sequence of JointTerm
         Its terms.
-    duration : float
+    warm_up_time : float
         Time after which the joints have warmed up [s].
-    whole : bool
-        The terms contain all friction that builds up: the caller subtracted it from the immediate
-        Coulomb friction.
+    replaces_coulomb : bool
+        Whether presliding terms replace their share of Coulomb friction, which the caller has
+        subtracted; by default their torque is the difference from Coulomb friction.
     """
 
     def __init__(
         self,
         robot: Robot,
         terms: Sequence[JointTerm],
-        duration: float = np.inf,
+        warm_up_time: float = np.inf,
         *,
-        whole: bool = False,
+        replaces_coulomb: bool = False,
     ) -> None:
-        self._robot, self._phi, self._duration = robot, robot.parameters(), duration
-        self._whole = whole
+        self._robot, self._phi, self._warm_up_time = robot, robot.parameters(), warm_up_time
+        self._replaces_coulomb = replaces_coulomb
+        # Radians per unit of position, as in `TermStates`.
         self._turn = np.where(robot.prismatic, 2.0 * np.pi, 1.0)
         names = robot.joint_names
         self._coupled = [
@@ -79,59 +81,62 @@ class RunningTerms:
         self._tables = [
             (names.index(term.joint), term.values) for term in terms if TERM_KINDS[term.kind].table
         ]
-        self._own: dict[tuple[str, int], tuple[Float2D, Float1D]] = {}
-        seen: dict[tuple[str, str], int] = {}
+        # Values (n, k) and shapes (n,) by kind and number of the term, if a joint has several.
+        self._single_joint_terms: dict[tuple[str, int], tuple[Float2D, Float1D]] = {}
+        counts = Counter[tuple[str, str]]()
         for term in terms:
             if term.partner is not None or TERM_KINDS[term.kind].table:
                 continue
-            layer = seen[term.kind, term.joint] = seen.get((term.kind, term.joint), -1) + 1
+            number = counts[term.kind, term.joint]
+            counts[term.kind, term.joint] += 1
             size, j = (robot.dof, len(term.values)), names.index(term.joint)
-            values, shape = self._own.setdefault(
-                (term.kind, layer), (np.zeros(size), np.full(robot.dof, ABSENT_DISTANCE))
+            values, shape = self._single_joint_terms.setdefault(
+                (term.kind, number), (np.zeros(size), np.full(robot.dof, ABSENT_SHAPE))
             )
             values[j] = term.values
-            shape[j] = ABSENT_DISTANCE if term.shape is None else term.shape
-        self._loaded = any(kind == LOADED for kind, _ in self._own)
-        self._last: Float1D | None = None
+            shape[j] = ABSENT_SHAPE if term.shape is None else term.shape
+        self._needs_load = any(kind == LOADED for kind, _ in self._single_joint_terms)
+        self._previous_q: Float1D | None = None
         self._z: dict[int, Float1D] = {}
 
     def __bool__(self) -> bool:
         """Return whether there are any terms."""
-        return bool(self._own or self._coupled or self._tables)
+        return bool(self._single_joint_terms or self._coupled or self._tables)
 
     def reset(self) -> None:
         """Reset, with Coulomb friction that has not built up."""
-        self._last, self._z = None, {}
+        self._previous_q, self._z = None, {}
 
     def __call__(
         self, q: Float1D, dq: Float1D, ddq: Float1D, t: float = 0.0, *, inertia: bool = True
     ) -> Float1D:
         """Return the torques at a state [N m], shape (n,), which follows the previous state.
 
-        Without `inertia` the torque of shared motors' inertia is omitted, see `rotor_coupling`.
+        Without `inertia`, the inertial torque of motors that joints share is omitted, see
+        `rotor_coupling`.
         """
         robot, torque = self._robot, np.zeros(q.size)
         load: Float2D = np.zeros((1, q.size))
-        if self._loaded:
+        if self._needs_load:
             model = (robot.geometry, robot.gravity, self._phi)
             load = kernels.inverse_dynamics(*model, q[None], dq[None], ddq[None])
         sign = np.tanh(dq / robot.eps)[None]
         state = (q[None], dq[None], ddq[None], sign, load, robot.eps, self._turn)
         states = TermStates(*state, in_order=False)
-        for (kind, layer), (values, shape) in self._own.items():
+        for (kind, number), (values, shape) in self._single_joint_terms.items():
             if kind == PRESLIDING:
-                before = q if self._last is None else self._last
-                z = self._z.get(layer, np.zeros(q.size))
-                self._z[layer] = compute_presliding_share(np.array([before, q]), z, shape)[1]
-                torque += values[:, 0] * (self._z[layer] - (0.0 if self._whole else sign[0]))
+                previous = q if self._previous_q is None else self._previous_q
+                z = self._z.get(number, np.zeros(q.size))
+                self._z[number] = z = compute_presliding_share(np.array([previous, q]), z, shape)[1]
+                torque += values[:, 0] * (z - (0.0 if self._replaces_coulomb else sign[0]))
             elif kind == WARMING:
-                torque += values[:, 0] * dq * min(t, self._duration)
+                torque += values[:, 0] * dq * min(t, self._warm_up_time)
             else:
                 torque += (term_signals(kind, states, shape)[0] * values).sum(axis=1)
         for j, rows in self._tables:
             torque[j] += balance_torque(rows, q[[j]])[0]
-        for j, k, side, numbers in self._coupled:
-            columns = term_columns(COUPLED, states, j, side, k)[0]
-            torque += columns[:, 1:] @ numbers[1:] + (columns[:, 0] * numbers[0] if inertia else 0)
-        self._last = q
+        for j, k, term_shape, factors in self._coupled:
+            columns = term_columns(COUPLED, states, j, term_shape, k)[0]
+            torque += columns[:, 1:] @ factors[1:] + (columns[:, 0] * factors[0] if inertia else 0)
+        self._previous_q = q
         return torque

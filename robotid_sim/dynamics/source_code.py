@@ -1,13 +1,12 @@
 r"""A robot's equations as source code: inverse dynamics, mass matrix, gravity.
 
 The recursions of `robotid_sim.dynamics.kernels` run once on names instead of numbers and leave
-straight-line code without the zeros and ones of this robot: recursive
-Newton-Euler [1]_, and composite rigid bodies [2]_ for the mass matrix.
+straight-line code without the zeros and ones of this robot: recursive Newton-Euler [1]_, and
+composite rigid bodies [2]_ for the mass matrix.
 
-A `Term` is arithmetic on names, and a `Recorder` stores it as lines of source code.
-
-Numbers stay numbers, so that zeros and ones vanish before they are written. The text of a product
-or a sum of names is valid C and Python.
+A `Term` is arithmetic on names, and a `Recorder` stores it as lines of source code. Numbers stay
+numbers, so that zeros and ones vanish before they are written. The text of a product or a sum of
+names is valid C and Python.
 
 References
 ----------
@@ -86,7 +85,7 @@ class Term:
 
 
 def _split_sign(text: str) -> tuple[str, str]:
-    """Return the sign in front of a text and the rest."""
+    """Return the sign in front of a text, and the text without it."""
     return ("-", text[1:]) if text.startswith("-") else ("+", text)
 
 

@@ -142,11 +142,11 @@ def term_columns(
         columns_of_terms[:, j] = term_signals(kind, states.select_joint(j), constant)[:, 0]
         return columns_of_terms
     side = -1.0 if shape is not None and shape < 0.0 else 1.0
-    turning = np.tanh((states.dq[:, j] + side * states.dq[:, partner]) / states.eps[j])
-    for on, of, sign in ((j, partner, turning), (partner, j, side * turning)):
-        columns_of_terms[:, on, 0] = side * states.ddq[:, of]
-        columns_of_terms[:, on, 1] = side * states.dq[:, of]
-        columns_of_terms[:, on, 2] = sign
+    sign_of_sum = np.tanh((states.dq[:, j] + side * states.dq[:, partner]) / states.eps[j])
+    for joint, other, sign in ((j, partner, sign_of_sum), (partner, j, side * sign_of_sum)):
+        columns_of_terms[:, joint, 0] = side * states.ddq[:, other]
+        columns_of_terms[:, joint, 1] = side * states.dq[:, other]
+        columns_of_terms[:, joint, 2] = sign
     return columns_of_terms
 
 

@@ -78,23 +78,20 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
     >>> basis.rank
     11
     """
-    before = base_parameters(robot) if basis is None else basis
+    original = base_parameters(robot) if basis is None else basis
     # Considered columns in order of preference.
-    index = {symbol: k for k, symbol in enumerate(before.symbols)}
+    index = {symbol: k for k, symbol in enumerate(original.symbols)}
     inertial = [
         index[f"{symbol}{k}"]
         for k, joint in enumerate(robot.joints, start=1)
         for symbol in _order_symbols(joint)
     ]
-    others = [c for c in before.considered.tolist() if c not in set(inertial)]
+    others = [c for c in original.considered.tolist() if c not in set(inertial)]
     order = np.array([*inertial, *others], dtype=np.intp)
     # Columns of B have the dependences of the regressor's columns: Y = Y_b B.
-    leads = order[
-        _find_independent(
-            before.B[:, order], NEGLIGIBLE_RANK_TOLERANCE if before.negligible else RANK_TOLERANCE
-        )
-    ]
-    return before.change_leads(np.sort(leads), parameters.units(robot.prismatic))
+    tolerance = NEGLIGIBLE_RANK_TOLERANCE if original.negligible else RANK_TOLERANCE
+    leads = order[_find_independent(original.B[:, order], tolerance)]
+    return original.change_leads(np.sort(leads), parameters.units(robot.prismatic))
 
 
 def _order_symbols(joint: Joint) -> tuple[str, ...]:
@@ -119,17 +116,17 @@ def _find_independent(columns: Float2D, tolerance: float) -> Int1D:
     `columns`, shape (b, c), has rank b. If too few pass the tolerance, the columns farthest from
     the span of the others follow.
     """
-    rank, rest = len(columns), columns.copy()
+    rank, remaining = len(columns), columns.copy()
     size = np.maximum(np.linalg.norm(columns, axis=0), 1.0)
     leads: list[int] = []
-    for k in range(rest.shape[1]):
-        if np.linalg.norm(rest[:, k]) > tolerance * size[k] and len(leads) < rank:
+    for k in range(remaining.shape[1]):
+        if np.linalg.norm(remaining[:, k]) > tolerance * size[k] and len(leads) < rank:
             leads.append(k)
-            rest = _outside(rest, k)
+            remaining = _outside(remaining, k)
     while len(leads) < rank:
-        farthest = int((np.linalg.norm(rest, axis=0) / size).argmax())
+        farthest = int((np.linalg.norm(remaining, axis=0) / size).argmax())
         leads.append(farthest)
-        rest = _outside(rest, farthest)
+        remaining = _outside(remaining, farthest)
     return np.array(leads, dtype=np.intp)
 
 

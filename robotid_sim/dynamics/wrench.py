@@ -69,11 +69,11 @@ def _body_wrenches(robot: Robot, R: Float, origin: Float, dq: Float, ddq: Float)
 
 def _columns(w: Float, dw: Float, a: Float) -> Float:
     """Return force and moment of a body by unit parameters, shape (N, 6, 10)."""
-    none = np.zeros_like(a)
-    columns = [np.hstack([a, none])]
+    zeros = np.zeros_like(a)
+    columns = [np.hstack([a, zeros])]
     for unit in _UNIT_VECTORS:
         e = np.broadcast_to(unit, a.shape)
         columns.append(np.hstack([np.cross(dw, e) + np.cross(w, np.cross(w, e)), np.cross(e, a)]))
     for E in _UNIT_TENSORS:
-        columns.append(np.hstack([none, dw @ E + np.cross(w, w @ E)]))
+        columns.append(np.hstack([zeros, dw @ E + np.cross(w, w @ E)]))
     return np.stack(columns, axis=2)

@@ -1,6 +1,6 @@
 """A PyBullet client whose functions need no client number.
 
-Capturing output of the engine for messages.
+The module also captures what the engine prints, for use in error messages.
 """
 
 import os
@@ -55,17 +55,17 @@ class EngineClient(Closeable):
 
     Parameters
     ----------
-    window : str, optional
-        Options of PyBullet's window, which ends the process if there is no display; without them
-        the client has no window.
+    window_options : str, optional
+        Options of PyBullet's window; None for no window. Without a display, PyBullet ends the
+        process when it opens the window.
     """
 
-    def __init__(self, window: str | None = None) -> None:
+    def __init__(self, window_options: str | None = None) -> None:
         # Bullet prints its options; therefore a client without a window gets none.
         self.number: int = (
             pybullet.connect(pybullet.DIRECT)
-            if window is None
-            else pybullet.connect(pybullet.GUI, options=window)
+            if window_options is None
+            else pybullet.connect(pybullet.GUI, options=window_options)
         )
 
     def __getattr__(self, name: str) -> Any:

@@ -113,8 +113,8 @@ class Plant(Closeable):
             )
             terms = tuple(term for term in terms if term.kind not in LINK_KINDS)
         self._coupling = rotor_coupling(robot, terms)
-        duration = np.inf if friction is None else friction.duration
-        self._terms = RunningTerms(robot, terms, duration, whole=True)
+        warm_up_time = np.inf if friction is None else friction.duration
+        self._terms = RunningTerms(robot, terms, warm_up_time, replaces_coulomb=True)
         self._has_terms = bool(terms)
         self._zero_torque: Float1D = np.zeros(robot.dof)
         self._ahead = 0.5 * dt / substeps if leapfrog else 0.0

@@ -109,7 +109,12 @@ def _find_functions(
     search = _ExplainedRows(problem, candidates, empty.columns)
     y, noise = problem.unstack_rows(problem.y), empty.noise_std
     explained = search.components(y, noise)
-    if explained is None or search.components(_remove_extremes(y, model), noise) is None:
+    # A slow reversal has one or two rows of much larger noise: the motion is noisy there, and
+    # friction is steep. Functions must be significant with torques of the model in their place.
+    residual = np.abs(y - model)
+    count = int(np.ceil(EXTREME_SHARE * len(y)))
+    usual = np.where(residual >= np.sort(residual, axis=0)[-count], model, y)
+    if explained is None or search.components(usual, noise) is None:
         return empty
     selected, opposed = search.select(explained.components)
     left_out = None
@@ -332,15 +337,3 @@ def _select_forward(
         before = before + gains[best]
     gain = compute_worth(score(together) - empty, MIN_TESTED_GAIN_RATIO)
     return list(together) if gain > max(float((before - empty).sum()), MIN_GAIN) else selected
-
-
-def _remove_extremes(y: Float2D, model: Float2D) -> Float2D:
-    """Replace torques that differ most from a model by those of the model, joint by joint.
-
-    A slow reversal has one or two rows of much larger noise, because the motion is noisy there and
-    friction is steep. Functions must be significant without them.
-    """
-    residual = np.abs(y - model)
-    count = int(np.ceil(EXTREME_SHARE * len(y)))
-    bounds = np.sort(residual, axis=0)[-count]
-    return np.where(residual >= bounds, model, y)

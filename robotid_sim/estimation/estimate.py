@@ -229,20 +229,6 @@ class EstimateContext(BaseModel):
     cov_blocks: int | None = Field(default=None, ge=0)
 
 
-def _require_covariance(cov: Float2D | None) -> None:
-    """Raise `ValueError` if a matrix is not a covariance."""
-    if cov is None or cov.ndim != 2 or len(cov) != len(cov.T):
-        return  # the estimate reports it
-    scale = np.sqrt(np.abs(np.diag(cov)))
-    bound, rounding = np.outer(scale, scale), ROUNDING_TOLERANCE * scale.max(initial=0.0) ** 2
-    if not (bound < MAX_VARIANCE).all() or (np.diag(cov) < -rounding).any():
-        raise ValueError("'cov' is not a covariance: variances must be finite and not negative")
-    if (np.abs(cov) > (1.0 + ENTRY_TOLERANCE) * bound + rounding).any():
-        raise ValueError("'cov' is not a covariance: entries exceed the bound by its variances")
-    if (np.abs(cov - cov.T) > ENTRY_TOLERANCE * bound + rounding).any():
-        raise ValueError("'cov' is not a covariance: it is not symmetric")
-
-
 def _from_content(values: dict[str, Any]) -> Estimate:
     EstimateScalars.model_validate(values)
     values = dict(values)
@@ -251,7 +237,16 @@ def _from_content(values: dict[str, Any]) -> Estimate:
     for name in _ARRAY_FIELDS:
         if values[name] is not None:
             values[name] = np.array(values[name], dtype=float)
-    _require_covariance(values["cov"])
+    cov = values["cov"]
+    if cov is not None and cov.ndim == 2 and len(cov) == len(cov.T):  # else the estimate reports it
+        scale = np.sqrt(np.abs(np.diag(cov)))
+        bound, rounding = np.outer(scale, scale), ROUNDING_TOLERANCE * scale.max(initial=0.0) ** 2
+        if not (bound < MAX_VARIANCE).all() or (np.diag(cov) < -rounding).any():
+            raise ValueError("'cov' is not a covariance: variances must be finite and not negative")
+        if (np.abs(cov) > (1.0 + ENTRY_TOLERANCE) * bound + rounding).any():
+            raise ValueError("'cov' is not a covariance: entries exceed the bound by its variances")
+        if (np.abs(cov - cov.T) > ENTRY_TOLERANCE * bound + rounding).any():
+            raise ValueError("'cov' is not a covariance: it is not symmetric")
     for name in _TEXT_FIELDS:
         values[name] = tuple(values[name])
     values["cond"] = np.inf if values["cond"] is None else values["cond"]

@@ -121,7 +121,11 @@ def revise_gravity(motion: Motion, nominal: Robot, basis: BaseParameters) -> Gra
             return None
         columns = gravity_columns(problem, motion, estimate.beta)
         tried = [which for which in (TILT, STRENGTH) if not {*which} <= {*free}]
-        gains = [_gain_of_columns(problem, columns[:, :, which]) for which in tried]
+        gains, rank = [], problem.basis.rank
+        for which in tried:  # gains of held-out blocks, shape (folds, n)
+            sums = HeldOut.from_problem(problem, columns[:, :, which])
+            before, after = (sums.score_by_joint(np.arange(k)) for k in (rank, rank + len(which)))
+            gains.append(after - before)
         better = [k for k, gain in enumerate(gains) if _is_better(gain)]
         if not better:
             return fit if free else None
@@ -225,13 +229,6 @@ def _axes(gravity: Float1D) -> Float2D:
     """Compute two unit vectors perpendicular to gravity and one along it, shape (3, 3)."""
     across = np.linalg.svd(gravity[None])[2][1:]
     return np.vstack([across, gravity / np.linalg.norm(gravity)])
-
-
-def _gain_of_columns(problem: LinearProblem, columns: Float) -> Float2D:
-    """Compute the gain of held-out blocks by further columns, shape (folds, n)."""
-    sums, rank = HeldOut.from_problem(problem, columns), problem.basis.rank
-    before, after = (sums.score_by_joint(np.arange(k)) for k in (rank, rank + columns.shape[2]))
-    return np.asarray(after - before)
 
 
 def _is_better(gain: Float2D) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from robotid_sim.arrays import PART, Bool1D, Float, Float1D, Float2D, Int1D
+from robotid_sim.arrays import PART, Bool1D, Float, Float1D, Int1D
 from robotid_sim.estimation import filter_kernels
 from robotid_sim.estimation.block_sandwich import block_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
@@ -180,14 +180,32 @@ class _GaussNewton:
     def _rows(self, observers: list[Observer], beta: Float1D) -> LinearProblem | None:
         """Linearize the problem about parameters; None if their model diverges from the motion."""
         self.evaluations += 1
-        robot, parts = make_simulated_robot(self.problem, beta), []
+        robot, columns = make_simulated_robot(self.problem, beta), self.problem.basis.columns
+        sensitivities, errors = [], []  # weighted, of shapes (m, n, b) and (m, n)
         for observer in observers:
-            motion = predict(robot, observer.recording, observer.gains)
+            recording = observer.recording
+            motion = predict(robot, recording, observer.gains)
             if motion is None:
                 return None
-            parts.append(self._rows_of(robot, observer, motion))
-        W = np.concatenate([psi for psi, _ in parts]).reshape(-1, len(beta))
-        e = np.concatenate([e for _, e in parts]).ravel()
+            b, n = len(columns), recording.q.shape[1]
+            step, D = _samples_per_row(recording), np.zeros((2 * n, b))
+            psi = np.empty((recording.samples, n, b))
+            for part, slopes in slopes_by_part(robot, recording, motion, columns):
+                filter_kernels.sensitivities(
+                    slopes.A,
+                    slopes.B,
+                    recording.dt,
+                    recording.lead,
+                    np.ascontiguousarray(observer.gains[part]),
+                    recording.valid[part],
+                    D,
+                    psi[part],
+                )
+                psi[part] = observer.weigh(part, psi[part])
+            sensitivities.append(_sum_samples(psi, step))
+            errors.append(_sum_samples(observer.weigh(slice(None), motion.innovations), step))
+        W = np.concatenate(sensitivities).reshape(-1, len(beta))
+        e = np.concatenate(errors).ravel()
         step = _samples_per_row(observers[0].recording)
         return replace(
             self.problem,
@@ -199,29 +217,6 @@ class _GaussNewton:
             recordings=(),
             period=None,
         )
-
-    def _rows_of(
-        self, robot: Robot, observer: Observer, motion: PredictedMotion
-    ) -> tuple[Float, Float2D]:
-        """Compute weighted sensitivities (m, n, b) and innovations (m, n)."""
-        recording, gains, columns = observer.recording, observer.gains, self.problem.basis.columns
-        b, n = len(columns), recording.q.shape[1]
-        step, D = _samples_per_row(recording), np.zeros((2 * n, b))
-        psi = np.empty((recording.samples, n, b))
-        for part, slopes in slopes_by_part(robot, recording, motion, columns):
-            filter_kernels.sensitivities(
-                slopes.A,
-                slopes.B,
-                recording.dt,
-                recording.lead,
-                np.ascontiguousarray(gains[part]),
-                recording.valid[part],
-                D,
-                psi[part],
-            )
-            psi[part] = observer.weigh(part, psi[part])
-        innovations = observer.weigh(slice(None), motion.innovations)
-        return _sum_samples(psi, step), _sum_samples(innovations, step)
 
 
 def _samples_per_row(recording: RecordedLog) -> int:

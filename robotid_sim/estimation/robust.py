@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation.block_sandwich import check_block
@@ -106,14 +106,12 @@ class RobustLeastSquares(Estimator):
         freedom = 1.0 - len(beta) / len(problem.y)
         sigma = MAD_TO_STD * np.median(np.abs(residual), axis=0) / np.sqrt(freedom)
         sigma = np.maximum(sigma, max(1e-9 * sigma.max(), MIN_NOISE))
-        score, slope = self._score(residual / sigma)
-        steps = sigma * score / np.maximum(slope.mean(axis=0), MIN_SLOPE)
-        return np.asarray(model + steps.ravel())
-
-    def _score(self, u: Float2D) -> tuple[Float2D, Float2D]:
-        """Compute the score of residuals over their scale and its derivative."""
+        u = residual / sigma
         c = TUNING_CONSTANTS[self.loss] if self.tuning is None else self.tuning
         if self.loss == "huber":
-            return np.clip(u, -c, c), (np.abs(u) < c).astype(float)
-        below = c + u**2
-        return (c + 1.0) * u / below, (c + 1.0) * (c - u**2) / below**2
+            score, slope = np.clip(u, -c, c), (np.abs(u) < c).astype(float)
+        else:
+            below = c + u**2
+            score, slope = (c + 1.0) * u / below, (c + 1.0) * (c - u**2) / below**2
+        steps = sigma * score / np.maximum(slope.mean(axis=0), MIN_SLOPE)
+        return np.asarray(model + steps.ravel())

@@ -232,27 +232,20 @@ class StateFunctions(NamedTuple):
 def state_functions(motion: Motion, robot: Robot) -> dict[tuple[str, int], StateFunctions]:
     """Make the functions of every quantity and joint, by the torques of a robot model."""
     states = joint_states(motion, robot)
-    return {
-        (name, j): functions
-        for name, quantity in QUANTITIES.items()
-        for j, functions in enumerate(_make_functions(motion, quantity, states))
-    }
-
-
-def _make_functions(
-    motion: Motion, quantity: Dependence, states: Sequence[JointStates]
-) -> list[StateFunctions]:
-    """Make the functions of one quantity, joint by joint."""
-    knots = [quantity.knots(joint) for joint in states]
-    values = np.empty((len(states[0].q), len(states), len(knots[0])))
-    for j, joint in enumerate(states):
-        values[:, j] = quantity.functions(joint, knots[j])
-    mean = np.zeros(values.shape[1:])
-    if quantity.centered:
-        mean = values.mean(axis=0)
-        values -= mean
-    rows = rows_of(motion, values)
-    return [StateFunctions(rows[:, j], knots[j], mean[j]) for j in range(len(states))]
+    functions = {}
+    for name, quantity in QUANTITIES.items():
+        knots = [quantity.knots(joint) for joint in states]
+        values = np.empty((len(states[0].q), len(states), len(knots[0])))
+        for j, joint in enumerate(states):
+            values[:, j] = quantity.functions(joint, knots[j])
+        mean = np.zeros(values.shape[1:])
+        if quantity.centered:
+            mean = values.mean(axis=0)
+            values -= mean
+        rows = rows_of(motion, values)
+        for j in range(len(states)):
+            functions[name, j] = StateFunctions(rows[:, j], knots[j], mean[j])
+    return functions
 
 
 def joint_states(motion: Motion, robot: Robot) -> list[JointStates]:

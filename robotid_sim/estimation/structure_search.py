@@ -74,17 +74,8 @@ def choose_structure(
         if not any(term.kind == LOADED for term in chosen):
             break
         beta = rows.fit(chosen).beta[: problem.basis.rank]
-    return _fit_significant(rows, chosen, selected)
-
-
-def _fit_significant(
-    rows: TermRows, chosen: Sequence[Candidate], kinds: Sequence[str]
-) -> Structure:
-    """Remove terms whose intervals contain zero; replace a spring without stiffness by an offset.
-
-    A term that was accepted given earlier terms may be insignificant in the end. The least
-    significant one is removed first.
-    """
+    # A term that was accepted given earlier terms may be insignificant in the end: the least
+    # significant one is removed, or replaced by an offset if it is a spring without stiffness.
     terms = list(chosen)
     while terms:
         structure = fit_terms(rows, terms)
@@ -100,7 +91,8 @@ def _fit_significant(
         offset = rows.candidate(OFFSET_KIND, worst.joint, None, None)
         is_free = f"Fo{worst.joint + 1}" not in rows.problem.basis.names
         is_free &= all(term.key != offset.key for term in terms)
-        if worst.kind == SPRING and sizes[k][1] > SIGNIFICANCE and OFFSET_KIND in kinds and is_free:
+        is_free &= OFFSET_KIND in selected
+        if worst.kind == SPRING and sizes[k][1] > SIGNIFICANCE and is_free:
             terms.append(offset)
     return EMPTY_STRUCTURE
 

@@ -9,7 +9,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import InfeasibleError, OptionError, PathError
 from robotid_sim.excitation.space import ExcitationFamily
-from robotid_sim.kinematics.carried_point import CarriedPoint, Follow, make_carried_point
+from robotid_sim.kinematics.point_kinematics import Follow, PointKinematics, make_point_kinematics
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim import checks
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory, cartesian_basis
@@ -34,7 +34,7 @@ MAX_ATTEMPTS = 40
 class CartesianGrid:
     """Nonlinear map from coordinates to the motion on a grid of equidistant times."""
 
-    carrier: CarriedPoint
+    carrier: PointKinematics
     center: Float1D
     position: Float
     """From coordinates to the position of the point - center [m], shape (N, 3, d)."""
@@ -80,9 +80,9 @@ class CartesianGrid:
         q_x = np.linalg.solve(J, p)
         dq_x = np.linalg.solve(J, v - Vq @ q_x)
         ddq_x = np.linalg.solve(J, a - Aq @ q_x - Adq @ dq_x)
-        whole = np.zeros((3, len(J), self.carrier.q_start.size, x.size))
-        whole[:, :, self.carrier.moved] = q_x, dq_x, ddq_x
-        return whole[0], whole[1], whole[2]
+        by_x = np.zeros((3, len(J), self.carrier.q_start.size, x.size))
+        by_x[:, :, self.carrier.moved] = q_x, dq_x, ddq_x
+        return by_x[0], by_x[1], by_x[2]
 
 
 @document_attributes
@@ -104,7 +104,7 @@ class CartesianFourierOptions(ExcitationFamily):
     """Point on the path: ``wrist``, moved by three joints, or ``tip`` by six with its orientation.
     """
     center: tuple[float, float, float] | None = None
-    """Center in the root frame [m]; None for its place in the best conditioned configuration."""
+    """Center in the root frame [m]; None for where the point is in the best conditioned pose."""
     point: tuple[float, float, float] | None = None
     """Point in the frame of the third moving body, or of the tip [m]; None for the wrist center."""
     home: tuple[float, ...] | None = None
@@ -135,14 +135,14 @@ class CartesianFourierSpace:
 
     robot: Robot
     options: CartesianFourierOptions
-    carrier: CarriedPoint = field(init=False)
+    carrier: PointKinematics = field(init=False)
     radius: float = field(init=False)
     """Unit of length: radius of the largest circle [m]."""
     limit_grid: CartesianGrid = field(init=False)
 
     def __post_init__(self) -> None:
         options = self.options
-        carrier = make_carried_point(self.robot, options.follow, options.point, options.center)
+        carrier = make_point_kinematics(self.robot, options.follow, options.point, options.center)
         object.__setattr__(self, "carrier", carrier)
         object.__setattr__(self, "radius", 1.0)
         object.__setattr__(self, "limit_grid", self.make_grid(LIMIT_SAMPLES))
@@ -169,7 +169,7 @@ class CartesianFourierSpace:
         return CartesianGrid(self.carrier, self.center, p, v, a)
 
     def limit_values(self, x: Float1D) -> Float1D:
-        """Return the use of position, velocity and acceleration limits, which must not exceed one.
+        """Return the shares of position, velocity and acceleration limits; at most one is feasible.
 
         Values are on a grid; all are infinite if the arm cannot follow.
         """
@@ -178,13 +178,13 @@ class CartesianFourierSpace:
             q, dq, ddq = self.limit_grid.motion(x)
         except PathError:
             return np.full(3 * LIMIT_SAMPLES * moved.size, np.inf)
-        use = [
+        limit_shares = [
             np.abs(q - limits.middle) / limits.half_range,
             np.abs(dq) / limits.velocity,
             np.abs(ddq) / limits.acceleration,
         ]
         share = LIMIT_SHARE * self.options.margin
-        return np.concatenate([(part[:, moved] / share).ravel() for part in use])
+        return np.concatenate([(part[:, moved] / share).ravel() for part in limit_shares])
 
     def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
         """Draw random coordinates that use the share `margin` of the limits.

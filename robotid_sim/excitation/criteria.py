@@ -16,13 +16,15 @@ from robotid_sim.errors import OptionError
 from robotid_sim.registry import INTERNAL_FIELD
 
 SOFT_POWER = 3.0
-"""Exponent of the smooth stage; 8 and more end in worse local minima."""
+"""Exponent of the p-norm that is minimized before a criterion with kinks; 8 and more end in worse
+local minima."""
 
 NOISE_SHARE = 0.01
 """Assumed torque noise over the RMS torque."""
 
 NOISE_FLOOR = 1.0
-"""Default noise of a joint without torque over that at its torque scale."""
+"""Default of `Criterion.floor`: noise of a joint at zero torque over its noise at its torque
+scale."""
 
 
 class Slope(NamedTuple):
@@ -57,15 +59,15 @@ class Criterion(ABC):
     """The function, as tables show it."""
 
     floor: float | None = NOISE_FLOOR
-    """Noise of a joint without torque over that at its torque scale, rho; a small one would reward
-    motions that load a joint so little that its encoder noise dominates. None: all rows count
-    alike."""
+    """Noise of a joint at zero torque over its noise at its torque scale, rho; a small one would
+    reward motions that load a joint so little that its encoder noise dominates. None: all rows
+    count alike."""
     noise_std: Float1D | None = field(default=None, repr=False)
     """Torque noise of every joint [N m], shape (n,); None for noise that grows with the torque."""
     beta: Float1D | None = field(default=None, repr=False)
     """Nominal base parameters, shape (b,); None for noise that does not depend on the motion."""
     prior: Float2D | None = field(default=None, repr=False)
-    """Root of the prior information, over the number of new samples; see `set_data`."""
+    """Root of the prior information per new sample, shape (b, b); see `set_data`."""
     motions: int = field(default=1, repr=False, metadata=INTERNAL_FIELD)
     """Number of motions of equal length that W holds one after the other, each with its noise."""
 
@@ -95,7 +97,7 @@ class Criterion(ABC):
         """
 
     def __call__(self, W: Float, torque_scale: Float1D) -> tuple[float, Float]:
-        """Return the value and its gradient with respect to W; these two have shape (N, n, b).
+        """Return the value and its gradient with respect to W; W and gradient have shape (N, n, b).
 
         Joints are weighted by their torque scale [N m], shape (n,). The value is infinite if W, the
         base regressor of N samples, and the prior are rank-deficient.
@@ -112,7 +114,8 @@ class Criterion(ABC):
         projected = (flat @ F).reshape(*W.shape[:2], -1)
         gradient = 2.0 * ((projected * a) @ F.T) / deviation
         if tau is not None and self.beta is not None:
-            # minus half the change of the value per relative growth of a joint's rows
+            # Minus half the derivative by the log scale of a joint's rows, which the variance
+            # brings in through tau = W beta.
             parts = (projected**2 * -a).reshape(
                 self.motions, samples_per_motion, *projected.shape[1:]
             )
@@ -139,8 +142,8 @@ class Criterion(ABC):
         r"""Return the criterion for known noise, or for motions that add to existing data.
 
         The information per new sample is then :math:`M = \tfrac1N W^T S^{-1} W +
-        \tfrac1m R_0^T R_0`. With a prior, rows are divided by their noise, and so are new rows,
-        even if the criterion by itself does not weight joints.
+        \tfrac1m R_0^T R_0`. The rows of the prior are divided by their noise; so are the new
+        rows then, even if the criterion by itself does not weight joints.
 
         Parameters
         ----------
@@ -156,7 +159,7 @@ class Criterion(ABC):
         Returns
         -------
         criterion : Criterion
-            All else is as it was.
+            The criterion with these data, otherwise unchanged.
         """
         noise = self.noise_std if noise_std is None else noise_std
         root, floor = None, self.floor
@@ -166,7 +169,7 @@ class Criterion(ABC):
         return replace(self, noise_std=noise, prior=root, floor=floor, motions=motions)
 
     def _variance(self, W: Float, torque_scale: Float1D) -> tuple[Float2D, Float2D | None]:
-        """Return noise variances, (motions, n), and the torques if those depend on them."""
+        """Return noise variances, (motions, n), and the torques if the variances depend on them."""
         shape = (self.motions, W.shape[1])
         if self.noise_std is not None:
             return np.broadcast_to(self.noise_std**2, shape), None
@@ -185,7 +188,7 @@ class Criterion(ABC):
 class SpectralCriterion(Criterion):
     """A function of extreme singular values, which has kinks where they cross.
 
-    A p-norm over the spectrum is minimized before it.
+    A p-norm over the spectrum is minimized before this function itself.
     """
 
     p: float = np.inf

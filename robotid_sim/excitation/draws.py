@@ -75,12 +75,12 @@ def require_rank(problem: ExcitationProblem, best: float) -> None:
 def _all_draws(
     problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
 ) -> list[Draw]:
-    if isinstance(problem.options, FourierOptions) and not problem.extra and problem.start is None:
+    if isinstance(problem.family, FourierOptions) and not problem.extra and problem.start is None:
         designs = random_designs(
             problem.nominal,
             problem.basis,
             rng,
-            options=problem.options,
+            options=problem.family,
             criterion=problem.criterion,
             candidates=candidates,
             progress=progress,

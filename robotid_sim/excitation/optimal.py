@@ -1,6 +1,6 @@
 """Optimal excitation: sequential quadratic programming with exact gradients, from many starts.
 
-Swarm design: the optimizers of the papers on the same problem.
+The optimizers of the papers solve the same problem by swarms.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from robotid_sim.excitation.draws import (
 )
 from robotid_sim.excitation.penalties import softly
 from robotid_sim.excitation.plan import DesignPlan, Handling, SwarmSearch
-from robotid_sim.excitation.problem import STEP_SHARES, Aim, Constraints, ExcitationProblem
+from robotid_sim.excitation.problem import STEP_SHARES, Constraints, ExcitationProblem, StageCost
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim import checks
 from robotid_sim.optim.minimize import minimize
@@ -125,7 +125,7 @@ def optimal_design(
     InfeasibleError
         If no random candidate satisfies the limits.
     OptionError
-        If the number of starts, candidates or workers is refused.
+        If the number of starts, candidates or workers is invalid.
 
     References
     ----------
@@ -198,10 +198,10 @@ def optimize(problem: ExcitationProblem, iterations: int, start: Float1D) -> Sea
                 continue
             for constraints in runs:
                 y, success, message = problem.descend(
-                    x, (Aim(problem, stage),), constraints, iterations, watch
+                    x, (StageCost(problem, stage),), constraints, iterations, watch
                 )
-                x, free = problem.advance(x, y, stage)
-                if free:
+                x, is_feasible = problem.advance(x, y, stage)
+                if is_feasible:
                     break
     except KeyboardInterrupt as interrupt:
         x, _ = problem.advance(x, last, problem.criterion)
@@ -260,15 +260,13 @@ def best_of(
 def shrink_to_feasible(problem: ExcitationProblem, x: Float1D) -> Float1D:
     """Shrink a point toward rest until all constraints hold on the finest grid too.
 
-    Constraints that hold on the grids of the solver may be violated slightly between them.
-
+    Constraints that hold on the grids of the solver may be violated slightly between their times.
     The point, shape (d,), is unchanged if no constraint is violated or shrinking does not help.
     """
     if not problem.find_violations(x):
         return x
     return next(
-        (near for near in problem.toward_rest(x, STEP_SHARES) if not problem.find_violations(near)),
-        x,
+        (y for y in problem.toward_rest(x, STEP_SHARES) if not problem.find_violations(y)), x
     )
 
 
@@ -301,14 +299,14 @@ class DesignCost:
         self.values.extend(costs)
         return np.array(costs)
 
-    def meant(self, point: Float1D) -> Float1D | None:
-        """Return the coordinates of the motion of a point; None if it has no motion."""
+    def coordinates(self, point: Float1D) -> Float1D | None:
+        """Return the coordinates of the motion that a point stands for; None if there is none."""
         if self.handling == "penalty":
             return move_start(self.problem, point)
         return shrink_to_limits(self.problem, point, self.problem.is_feasible_on_grid)
 
     def _cost(self, point: Float1D) -> float:
-        x = self.meant(point)
+        x = self.coordinates(point)
         if x is None:
             return np.inf
         cost = self.problem.value(x)
@@ -318,8 +316,8 @@ class DesignCost:
         """Return the mean excess over all limits, each over its bound."""
         problem = self.problem
         try:
-            if problem.limits is not None:
-                excess = [np.maximum(np.abs(problem.limits @ x) - 1.0, 0.0)]
+            if problem.limit_matrix is not None:
+                excess = [np.maximum(np.abs(problem.limit_matrix @ x) - 1.0, 0.0)]
             else:
                 (kinematic,) = problem.kinematic_constraints()
                 excess = [np.maximum(kinematic.fun(x) - 1.0, 0.0)]
@@ -337,12 +335,12 @@ def swarm_design(
     *,
     progress: Progress = silent,
 ) -> DesignResult:
-    """Design an excitation with an optimizer of `robotid_sim.optim` finds.
+    """Design an excitation with an optimizer of `robotid_sim.optim`.
 
     Arguments are those of `optimal_design`; the plan has a `SwarmSearch`. Its budget is population
     times generations, in evaluations of the criterion; a ready optimizer has a population of its
     own. Raises `InfeasibleError` if no point of the budget keeps the limits, `UnknownNameError` or
-    `OptionError` if the method or a value is refused.
+    `OptionError` if the method or a value is invalid.
     """
     search = plan.search
     if not isinstance(search, SwarmSearch):
@@ -372,7 +370,7 @@ def swarm_design(
         # `minimize` gives the best point, too.
         callback=lambda evaluations, _: progress("design", min(1.0, evaluations / budget)),
     )
-    x = cost.meant(result.x)
+    x = cost.coordinates(result.x)
     if x is not None and handling == "scaling":
         require_rank(problem, problem.value(x))
     if x is None or not np.isfinite(result.fun):

@@ -5,7 +5,7 @@ costly. Therefore their squared excess is added to the criterion with increasing
 at which a motion violates the clearance are added to the grid, as in the exchange methods of
 semi-infinite programming [1]_.
 
-Clearance between links and above the floor.
+The module also defines the clearance between links and above the floor, such a constraint.
 
 References
 ----------
@@ -31,7 +31,7 @@ from robotid_sim.excitation.constraints import (
 )
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import move_start, sample_feasible
-from robotid_sim.excitation.problem import Aim, ExcitationProblem
+from robotid_sim.excitation.problem import ExcitationProblem, StageCost
 
 PENALTY_WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
 """Weights of the rounds; the criterion is a logarithm and the excess is of order one."""
@@ -203,7 +203,7 @@ def _rounds(
 ) -> tuple[Float1D | None, bool, str]:
     """Run the rounds; return their best feasible result, success and message.
 
-    They end when `further_rounds` further ones have followed the first that keeps them.
+    They end when `rounds_left` further ones have followed the first that keeps all constraints.
     """
     constraints, kinematic = problem.constraints, problem.kinematic_constraints()
     stations = _first_stations(constraints)
@@ -214,14 +214,14 @@ def _rounds(
             Penalty(problem, constraints, stations, weight),
             LATER_ROUND_ITERATIONS if k else FIRST_ROUND_ITERATIONS,
         )
-        goals = (Aim(problem, stage), penalty)
-        y, success, message = problem.descend(x, goals, kinematic, turns, watch)
+        objectives = (StageCost(problem, stage), penalty)
+        y, success, message = problem.descend(x, objectives, kinematic, turns, watch)
         x = problem.shrink_to_limits(y)
         excess = penalty.excess(x)
         # The largest share of x that keeps all constraints, also between samples.
         shares = (1.0, *SHRINK_FACTORS) if k and excess < MAX_EXCESS else (1.0,)
-        near = (p for p in problem.toward_rest(x, shares) if problem.is_feasible(p))
-        feasible = next((point for point in near if not problem.find_violations(point)), None)
+        points = (p for p in problem.toward_rest(x, shares) if problem.is_feasible(p))
+        feasible = next((point for point in points if not problem.find_violations(point)), None)
         if feasible is not None:
             rounds_left -= 1
             if problem.value(feasible, stage) < least:
@@ -229,8 +229,8 @@ def _rounds(
             if rounds_left < 0:
                 break
         # The largest excess of the last round remains although this round penalized it.
-        elif (seen := penalty.excess_at_stations(x)) > MAX_EXCESS and np.isclose(
-            seen, last_excess, rtol=EXCESS_TOLERANCE
+        elif (station_excess := penalty.excess_at_stations(x)) > MAX_EXCESS and np.isclose(
+            station_excess, last_excess, rtol=EXCESS_TOLERANCE
         ):
             break
         last_excess = excess
@@ -239,7 +239,7 @@ def _rounds(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistanceGoal:
+class DistanceObjective:
     """Half the squared distance to a point."""
 
     center: Float1D
@@ -273,12 +273,12 @@ def wide_draw(problem: ExcitationProblem, rng: np.random.Generator) -> Float1D:
 def move_apart(problem: ExcitationProblem, x: Float1D) -> Float1D | None:
     """Find a motion near x that keeps all constraints; None if a few rounds find none."""
     x = problem.shrink_to_limits(x)
-    constraints, nearness = problem.constraints, DistanceGoal(x)
+    constraints, distance = problem.constraints, DistanceObjective(x)
     stations = _first_stations(constraints)
     for _ in range(MAX_ROUNDS):
         penalty = Penalty(problem, constraints, stations, PENALTY_WEIGHTS[-1])
         y, _, _ = problem.descend(
-            x, (nearness, penalty), problem.kinematic_constraints(), LATER_ROUND_ITERATIONS
+            x, (distance, penalty), problem.kinematic_constraints(), LATER_ROUND_ITERATIONS
         )
         x = problem.shrink_to_limits(y)
         if problem.is_feasible(x) and not problem.find_violations(x):

@@ -1,6 +1,7 @@
 """Plan of a design: family, criterion, constraints and search as values.
 
-A home pose that the arm can hold, at which motions start and end, and toward which they shrink.
+The module also chooses a home pose that the arm can hold; motions start and end there, and
+infeasible ones are shrunk toward it.
 """
 
 from collections.abc import Mapping
@@ -127,15 +128,16 @@ class DesignPlan:
 
 
 MAX_HOLDING_SHARE = 2.0 / 3.0
-"""Maximum share of the torque of a motion that holds home with a margin."""
+"""Largest gravity torque at the home pose, over the torque that motions may use, with which the
+pose is kept."""
 
 MAX_REPLACEMENT_SHARE = 1.0 / 3.0
-"""Largest share of torque that holds a replacement of the home pose."""
+"""Largest ratio of the same torques at a pose that replaces it."""
 
 DRAW_COUNT = 4000
 """Number of random poses that are tried."""
 
-WAY_SHARES = (0.25, 0.5, 0.75, 1.0)
+PATH_SHARES = (0.25, 0.5, 0.75, 1.0)
 """Shares of the path from home to each random pose."""
 
 
@@ -155,30 +157,30 @@ def choose_home(robot: Robot, torque_ratio: float) -> Robot:
         return robot
     weak = int(at_home.argmax())
     rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
-    room = (
+    bounds = (
         robot.home - 0.9 * (robot.home - robot.limits.lower),
         (robot.home + 0.9 * (robot.limits.upper - robot.home)),
     )
-    drawn = rng.uniform(*room, (DRAW_COUNT, robot.dof))
-    poses = np.concatenate([robot.home + way * (drawn - robot.home) for way in WAY_SHARES])
-    use = (np.abs(gravity_torque(robot, poses)) / allowed).max(axis=1)
+    drawn = rng.uniform(*bounds, (DRAW_COUNT, robot.dof))
+    poses = np.concatenate([robot.home + share * (drawn - robot.home) for share in PATH_SHARES])
+    ratio = (np.abs(gravity_torque(robot, poses)) / allowed).max(axis=1)
     distance = (np.abs(poses - robot.home) / robot.limits.half_range).max(axis=1)
-    roomy = use <= MAX_REPLACEMENT_SHARE
-    best = int(np.where(roomy, distance, np.inf).argmin() if roomy.any() else use.argmin())
+    reserve = ratio <= MAX_REPLACEMENT_SHARE
+    best = int(np.where(reserve, distance, np.inf).argmin() if reserve.any() else ratio.argmin())
     joint = robot.joints[weak]
     share = at_home[weak] * torque_ratio
-    if use[best] >= 1.0:
+    if ratio[best] >= 1.0:
         raise InfeasibleError(
             f"joint '{joint.name}' of '{robot.name}' needs {share:.0%} of its {joint.effort:g} N m "
             f"against gravity at home, above {torque_ratio:.0%}; correct its effort limit or the "
             f"masses"
         )
     note = (
-        f"home is {_words(poses[best])}, where gravity takes {use[best] * torque_ratio:.0%} of a "
-        f"torque limit; at {_words(robot.home)} joint '{joint.name}' needs {share:.0%}"
+        f"home is {_format_pose(poses[best])}, where gravity takes {torque_ratio * ratio[best]:.0%}"
+        f" of a torque limit; at {_format_pose(robot.home)} joint '{joint.name}' needs {share:.0%}"
     )
     return replace(robot, held_home=poses[best], assumptions=(*robot.assumptions, note))
 
 
-def _words(pose: Float1D) -> str:
+def _format_pose(pose: Float1D) -> str:
     return f"({', '.join(f'{value:.3g}' for value in pose)})"

@@ -44,8 +44,8 @@ Constraints = Sequence[Any]
 """Constraints as scipy takes them; its stubs refuse a mixed sequence of its own classes."""
 
 
-class Goal(Protocol):
-    """A function of the coordinates and its gradient."""
+class Objective(Protocol):
+    """A function of the coordinates to minimize, and its gradient."""
 
     def value(self, x: Float1D) -> float:
         """Return the value."""
@@ -65,7 +65,7 @@ class ExcitationProblem:
 
     nominal: Robot
     basis: BaseParameters
-    options: ExcitationFamily
+    family: ExcitationFamily
     criterion: Criterion
     extra: tuple[MotionConstraint, ...] = ()
     """Constraints in addition to kinematic and torque limits."""
@@ -75,24 +75,24 @@ class ExcitationProblem:
     torque_scale: Float1D = field(init=False)
     grid: ExcitationGrid = field(init=False)
     """The samples of the criterion."""
-    limits: Float2D | None = field(init=False)
+    limit_matrix: Float2D | None = field(init=False)
     """A such that ``|A x| <= 1`` keeps the kinematic limits of one motion; None if nonlinear."""
     rest: Float1D = field(init=False)
     """Coordinates of rest in the start or home pose, toward which motions are shrunk."""
     _grids: dict[int, ExcitationGrid] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        space = self.options.space(self.nominal)
+        space = self.family.space(self.nominal)
         informed = self.criterion.set_nominal(self.basis.project(self.nominal.parameters()))
         matrix = space.limit_matrix() if isinstance(space, LinearSpace) else None
         object.__setattr__(self, "criterion", informed)
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "torque_scale", torque_scale(self.nominal))
         object.__setattr__(self, "grid", space.make_grid(REGRESSOR_SAMPLES))
-        object.__setattr__(self, "limits", matrix)
+        object.__setattr__(self, "limit_matrix", matrix)
         object.__setattr__(self, "_grids", {})
         pose = self.nominal.home if self.start is None else self.start
-        object.__setattr__(self, "rest", rest_coordinates(space, pose, self.options.margin))
+        object.__setattr__(self, "rest", rest_coordinates(space, pose, self.family.margin))
 
     # ------------------------------------------------------------------ criterion
 
@@ -101,7 +101,7 @@ class ExcitationProblem:
         return torque_regressor(self.nominal, *self._motion(self.grid, x), self.basis.columns)
 
     def value(self, x: Float1D, criterion: Criterion | None = None) -> float:
-        """Return the criterion, or a stage of it; infinite if x has no motion."""
+        """Return the criterion, or a stage of it; infinite if no motion exists for x."""
         try:
             W = self.regressor(x)
         except PathError:
@@ -152,7 +152,7 @@ class ExcitationProblem:
     @property
     def constraints(self) -> tuple[MotionConstraint, ...]:
         """Constraints of a motion in addition to kinematic limits."""
-        torque = TorqueLimit(self.nominal, self.options.torque_ratio)
+        torque = TorqueLimit(self.nominal, self.family.torque_ratio)
         return (torque, *self.extra) if torque.joints.size else self.extra
 
     @property
@@ -160,24 +160,24 @@ class ExcitationProblem:
         """Whether all constraints are smooth; see `MotionConstraint.smooth`."""
         return all(constraint.smooth for constraint in self.constraints)
 
-    def use(self, constraint: MotionConstraint, x: Float1D) -> Float1D:
+    def constraint_values(self, constraint: MotionConstraint, x: Float1D) -> Float1D:
         """Return the values of a constraint on its grid, sample-major, one motion after another."""
         motion = self._motion(self.grid_of(constraint.samples), x)
         return np.asarray(constraint.values(motion).ravel())
 
-    def use_jacobian(self, constraint: MotionConstraint, x: Float1D) -> Float2D:
-        """Return the derivative of `use`, one column per coordinate."""
+    def constraint_jacobian(self, constraint: MotionConstraint, x: Float1D) -> Float2D:
+        """Return the derivative of `constraint_values`, one column per coordinate."""
         grid = self.grid_of(constraint.samples)
         blocks = (chain_slopes(grid, p, constraint.slopes(grid.motion(p))) for p in self.each(x))
         return np.asarray(block_diag(*blocks))
 
     def kinematic_constraints(self) -> list[Any]:
         """Return the limits of position, velocity, acceleration and jerk, and the start pose."""
-        if self.limits is None:
+        if self.limit_matrix is None:
             assert isinstance(self.space, NonlinearSpace)
             return [NonlinearConstraint(self._limit_values, -np.inf, 1.0)]
         constraints: list[Any] = [
-            LinearConstraint(block_diag(*[self.limits] * self.motions), -1.0, 1.0)
+            LinearConstraint(block_diag(*[self.limit_matrix] * self.motions), -1.0, 1.0)
         ]
         if self.start is not None:
             rows, right = start_rows(self.space, self.start)
@@ -186,13 +186,14 @@ class ExcitationProblem:
         return constraints
 
     def motion_constraints(self) -> list[NonlinearConstraint]:
-        """Return torque limits and further constraints on their grids, with some slack."""
+        """Return torque limits and further constraints on their grids, slightly tightened."""
         constraints = []
         for constraint in self.constraints:
             count = constraint.samples * self.motions
             lower, upper = (np.tile(bound, count) for bound in tighten_bounds(constraint))
-            use, jacobian = partial(self.use, constraint), partial(self.use_jacobian, constraint)
-            constraints.append(NonlinearConstraint(use, lower, upper, jac=jacobian))
+            values = partial(self.constraint_values, constraint)
+            jacobian = partial(self.constraint_jacobian, constraint)
+            constraints.append(NonlinearConstraint(values, lower, upper, jac=jacobian))
         return constraints
 
     def find_violations(self, x: Float1D, *, quickly: bool = False) -> list[Violation]:
@@ -228,11 +229,11 @@ class ExcitationProblem:
 
     def _shrink(self, x: Float1D) -> Float1D:
         center = np.zeros_like(x) if self.start is None else self.rest
-        if self.limits is not None:
-            ahead, here = self.limits @ (x - center), self.limits @ center
-            room = np.where(ahead > 0.0, 1.0 - here, 1.0 + here)
-            return np.asarray(center + (x - center) / max(1.0, float((np.abs(ahead) / room).max())))
-        return largest_motion(cast(NonlinearSpace, self.space), x)  # others have `limits`
+        if self.limit_matrix is not None:
+            step, start = self.limit_matrix @ (x - center), self.limit_matrix @ center
+            room = np.where(step > 0.0, 1.0 - start, 1.0 + start)
+            return np.asarray(center + (x - center) / max(1.0, float((np.abs(step) / room).max())))
+        return largest_motion(cast(NonlinearSpace, self.space), x)  # others have `limit_matrix`
 
     def grid_of(self, samples: int) -> ExcitationGrid:
         """Return the map to the motion at `samples` times of a run; it is cached."""
@@ -250,7 +251,7 @@ class ExcitationProblem:
     def descend(
         self,
         x: Float1D,
-        goals: Sequence[Goal],
+        objectives: Sequence[Objective],
         constraints: Constraints,
         iterations: int,
         watch: Callable[..., None] | None = None,
@@ -258,10 +259,10 @@ class ExcitationProblem:
         """Minimize a sum by sequential quadratic programming; return x, success and message."""
 
         def value(x: Float1D) -> float:
-            return sum(goal.value(x) for goal in goals)
+            return sum(objective.value(x) for objective in objectives)
 
         def gradient(x: Float1D) -> Float1D:
-            return np.asarray(sum(goal.gradient(x) for goal in goals))
+            return np.asarray(sum(objective.gradient(x) for objective in objectives))
 
         try:
             result = minimize(
@@ -285,16 +286,16 @@ class ExcitationProblem:
         """
         end = self.shrink_to_limits(y)
         if self.is_feasible(end):
-            tried, free = [x, end], True
+            points, is_feasible = [x, end], True
         else:
-            way = (x + share * (end - x) for share in STEP_SHARES)
-            tried, free = [x, *(point for point in way if self.is_feasible(point))], False
-        return min(tried, key=lambda point: self.value(point, stage)), free
+            path = (x + share * (end - x) for share in STEP_SHARES)
+            points, is_feasible = [x, *(point for point in path if self.is_feasible(point))], False
+        return min(points, key=lambda point: self.value(point, stage)), is_feasible
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Aim:
-    """The criterion of a problem, or a stage of it, as a goal."""
+class StageCost:
+    """The criterion of a problem, or a stage of it, as an objective."""
 
     problem: ExcitationProblem
     stage: Criterion
@@ -309,8 +310,8 @@ class Aim:
 
 
 MAX_SHRINKS = 40
-SMALLEST_STEP, LARGEST_STEP = 0.6, 0.98
-"""Smallest and largest step by which a motion of a nonlinear family is shrunk."""
+MIN_SHRINK_FACTOR, MAX_SHRINK_FACTOR = 0.6, 0.98
+"""Bounds of the factor by which a motion of a nonlinear family is scaled at once."""
 
 
 def rest_coordinates(space: ExcitationSpace, pose: Float1D, margin: float) -> Float1D:
@@ -339,10 +340,10 @@ def largest_motion(space: NonlinearSpace, x: Float1D) -> Float1D:
     """
     size = 1.0
     for _ in range(MAX_SHRINKS):
-        use = float(space.limit_values(size * x).max())
-        if use <= 1.0:
+        limit_share = float(space.limit_values(size * x).max())
+        if limit_share <= 1.0:
             return np.asarray(size * x)
-        size *= min(LARGEST_STEP, max(SMALLEST_STEP, 1.0 / use))
+        size *= min(MAX_SHRINK_FACTOR, max(MIN_SHRINK_FACTOR, 1.0 / limit_share))
     return np.zeros_like(x)
 
 

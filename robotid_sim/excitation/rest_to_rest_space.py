@@ -1,4 +1,4 @@
-"""The families of runs from a rest pose back to it: spaces and options."""
+"""The families of motions from a rest pose back to it: spaces and options."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
@@ -20,23 +20,23 @@ from robotid_sim.trajectory.motion_basis import (
 )
 
 MIN_SWING_SHARE = 1e-3
-"""Smallest share of the position range that a motion covers."""
+"""Swing of a joint, over half of its position range, below which the period is too short."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RestToRestSpace(JointSpace):
-    """All runs of one basis for one robot.
+    """All rest-to-rest motions of one basis for one robot.
 
-    Per joint the coordinates are the rest pose, relative to the middle and half the width of the
-    position range, and the coefficients, each divided by the largest one that alone keeps the
-    limits.
+    The coordinates of a joint are its rest position, minus the middle of the position range and
+    over half of the width, and the coefficients, each over the largest value with which its
+    function alone stays within the limits.
     """
 
     robot: Robot
     basis: MotionBasis
     periods: int = 1
-    margin: float = 1.0
-    """Share of the limits that is used."""
+    limit_share: float = 1.0
+    """Share of the limits that motions may use."""
     jerk: float | None = None
     """Jerk limit of every joint [rad/s^3 or m/s^3], or None."""
     home: tuple[float, ...] | None = None
@@ -73,13 +73,13 @@ class RestToRestSpace(JointSpace):
         object.__setattr__(self, "unit", np.vstack([half, allowed.min(axis=0)]))
 
     def make_grid(self, samples: int) -> LinearGrid:
-        """Return the map to the motion at `samples` equidistant times of one run."""
+        """Return the map to the motion at `samples` equidistant times of one motion."""
         t = np.arange(samples) * self.basis.duration / samples
         q, dq, ddq = (self.basis.derivative(t, order) for order in (0, 1, 2))
         return LinearGrid(q, dq, ddq, self.robot.limits.middle, self.unit)
 
     def trajectory(self, x: Float1D) -> HomedTrajectory:
-        """Return the runs with the given coordinates, with their approach from home.
+        """Return the motion with the given coordinates, repeated, with its approach from home.
 
         Raises `InfeasibleError` if home, or the rest pose, is outside the limits.
         """
@@ -89,7 +89,7 @@ class RestToRestSpace(JointSpace):
         return add_approach(self.robot, run, self.home)
 
     def coordinates(self, trajectory: HomedTrajectory | RestToRest) -> Float1D:
-        """Return the coordinates of runs of this space."""
+        """Return the coordinates of a motion of this space."""
         run = trajectory.motion if isinstance(trajectory, HomedTrajectory) else trajectory
         if not isinstance(run, RestToRest) or run.basis != self.basis:
             raise OptionError(f"the trajectory is not a combination of {self.basis}")
@@ -105,14 +105,14 @@ class RestToRestSpace(JointSpace):
             all_limits.append(np.full(self.robot.dof, self.jerk))
         return all_limits
 
-    def _joint_limits(self) -> list[Float2D]:
-        """Return every joint's matrix from coordinates to limit shares."""
+    def _limit_share_matrices(self) -> list[Float2D]:
+        """Return the matrix from coordinates to shares of the limits, for every joint."""
         bounds = [self.basis.bounds(order) for order in range(len(self._limits()))]
         for rows in bounds[1:]:
-            rows[:, 0] = 0.0  # free of rounding errors
+            rows[:, 0] = 0.0  # derivatives of the rest position, without rounding errors
         return [
             np.vstack([rows / limit[j] for rows, limit in zip(bounds, self._limits(), strict=True)])
-            * (self.unit[:, j] / self.margin)
+            * (self.unit[:, j] / self.limit_share)
             for j in range(self.robot.dof)
         ]
 
@@ -120,7 +120,7 @@ class RestToRestSpace(JointSpace):
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class RestToRestOptions(ExcitationFamily):
-    """What all families of runs from rest to rest have in common."""
+    """Options that all families of rest-to-rest motions have in common."""
 
     jerk: float | None = None
     """Jerk limit of every joint [rad/s^3 or m/s^3]; None for no limit."""
@@ -129,7 +129,7 @@ class RestToRestOptions(ExcitationFamily):
 
     @abstractmethod
     def basis(self) -> MotionBasis:
-        """Return the functions of time of which a run is a combination."""
+        """Return the functions of time of which a motion is a combination."""
 
     def space(self, robot: Robot) -> RestToRestSpace:
         """Return the space of the family for a robot.

@@ -7,11 +7,10 @@ scaling a point toward zero makes the motion smaller.
 A linear space keeps its limits by ``|A x| <= 1`` with a constant matrix, a nonlinear space by
 values that must not exceed one.
 
-Fourier series from rest to rest: coordinates in which kinematic limits are linear.
-
-Per joint the coordinates are the offset from the middle of the position range and 2 H - 2
-coefficients of the null space of the rest conditions, all in units of the largest value within the
-limits. Limits hold between grid points too: a trigonometric polynomial p of degree H satisfies
+For Fourier series from rest to rest there are coordinates in which kinematic limits are linear: per
+joint they are the offset from the middle of the position range and 2 H - 2 coefficients of the
+null space of the rest conditions, all in units of the largest value within the limits. Limits hold
+between grid points too: a trigonometric polynomial p of degree H satisfies
 
 .. math:: \max |p| \le \frac{\max_{\text{grid}} |p|}{\cos(\pi H / M)}
 
@@ -99,7 +98,7 @@ class NonlinearSpace(ExcitationSpace, Protocol):
     """A space whose motion is not affine in the coordinates."""
 
     def limit_values(self, x: Float1D) -> Float1D:
-        """Compute the use of limits, which must not exceed one; infinite for an infeasible x."""
+        """Compute the shares of the limits, at most one if feasible; infinite without a motion."""
 
 
 @document_attributes
@@ -184,14 +183,14 @@ def random_in_limits(
     x = []
     for A in blocks:
         shape = rng.standard_normal(A.shape[1] - 1)
-        use = A[:, 1:] @ shape
-        moved = A[:, 0] != 0.0  # positions; only their range limits the shape
-        half = 0.5 * np.ptp(use[moved])
-        shape *= margin / max(half, float(np.abs(use[~moved]).max()))
-        use = A[moved, 1:] @ shape
+        limit_share = A[:, 1:] @ shape
+        is_position = A[:, 0] != 0.0  # positions; only their range limits the shape
+        half_swing = 0.5 * np.ptp(limit_share[is_position])
+        shape *= margin / max(half_swing, float(np.abs(limit_share[~is_position]).max()))
+        limit_share = A[is_position, 1:] @ shape
         # |use + slope * offset| <= margin, with one slope for all positions
-        slope = float(A[moved, 0][0])
-        low, high = (-margin - use.min()) / slope, (margin - use.max()) / slope
+        slope = float(A[is_position, 0][0])
+        low, high = (-margin - limit_share.min()) / slope, (margin - limit_share.max()) / slope
         offset = 0.5 * (low + high) + 0.5 * max(high - low, 0.0) * rng.uniform(-1.0, 1.0)
         x.append(np.append(offset, shape))
     return np.concatenate(x)
@@ -210,15 +209,15 @@ class JointSpace(ABC):
 
     def limit_matrix(self) -> Float2D:
         """Return A such that ``|A x| <= 1`` keeps all kinematic limits at all times."""
-        return np.asarray(block_diag(*self._joint_limits()))
+        return np.asarray(block_diag(*self._limit_share_matrices()))
 
     def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
         """Return random coordinates that use `margin` of the kinematic limits."""
-        return random_in_limits(self._joint_limits(), rng, margin)
+        return random_in_limits(self._limit_share_matrices(), rng, margin)
 
     @abstractmethod
-    def _joint_limits(self) -> list[Float2D]:
-        """Return the matrix of the limits of every joint."""
+    def _limit_share_matrices(self) -> list[Float2D]:
+        """Return A_j for every joint j, such that ``|A_j x_j| <= 1`` keeps its limits."""
 
 
 LIMIT_SAMPLES = 16
@@ -286,8 +285,8 @@ class FourierSpace(JointSpace):
         )
         return LinearGrid(q, dq, ddq, self.robot.limits.middle, self.unit)
 
-    def _joint_limits(self) -> list[Float2D]:
-        """Return the matrix of the limits of every joint."""
+    def _limit_share_matrices(self) -> list[Float2D]:
+        """Return the matrix of every joint from coordinates to shares of its limits."""
         H, options, limits = self.options.harmonics, self.options, self.robot.limits
         samples = LIMIT_SAMPLES * H
         grid = self.make_grid(samples)
@@ -331,8 +330,8 @@ def add_approach(
 
     The middle q0 has shape (n,), coefficients a and b are as in `FourierTrajectory` (n, H).
     """
-    bare = FourierTrajectory(robot.joint_names, q0, a, b, options.period, options.periods)
-    first = bare(np.zeros(1)).q[0]
+    series = FourierTrajectory(robot.joint_names, q0, a, b, options.period, options.periods)
+    first = series(np.zeros(1)).q[0]
     lead = approach_duration(robot.limits, robot.home, first, APPROACH_SHARE)
     return FourierTrajectory(
         robot.joint_names, q0, a, b, options.period, options.periods, robot.home, lead

@@ -51,14 +51,12 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
     joints = [mapping.joints[name] for name in robot.joint_names]
     side = np.array([joint.torque_sign for joint in joints], dtype=float)
     offset = np.array([joint.offset for joint in joints])
-
-    def column(quantity: str) -> Float2D | None:
-        return _samples(recording, mapping, robot, quantity)
-
     direction = np.array([joint.sign for joint in joints], dtype=float)
-    q, dq = column("position"), column("velocity")
+    q, dq, measured, command, current = (
+        _samples(recording, mapping, robot, quantity)
+        for quantity in ("position", "velocity", "torque", "command", "current")
+    )
     assert q is not None  # a complete map has positions
-    measured, command, current = (column(name) for name in ("torque", "command", "current"))
     constants = [joint.torque_constant for joint in joints if joint.torque_constant is not None]
     scale = None
     if current is None or len(constants) < len(joints):

@@ -144,24 +144,21 @@ def load_map(path: str | Path) -> ImportMap:
     try:
         return ImportMap.model_validate(content)
     except ValidationError as error:
-        raise OptionError(f"{path}: {_reason(error)}") from error
-
-
-def _reason(error: ValidationError) -> str:
-    """Return the key of the first value that is refused, and why; unknown keys come first."""
-    # A key that is missing may be one that is misspelt.
-    first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
-    key = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        inside = str(first["loc"][0]) if len(first["loc"]) > 1 else ""
-        section: type[BaseModel] = _SECTIONS.get(inside, ImportMap)
-        keys = [field.alias or name for name, field in section.model_fields.items()]
-        name = str(first["loc"][-1])
-        return f"unknown key '{key}'{suggestion(name, keys)}; known here: {', '.join(keys)}"
-    if first["type"] == "missing":
-        return f"'{key}': is required"
-    text = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
-    return f"'{key}': {text}, got {first['input']!r}"
+        # Unknown keys come first: a key that is missing may be one that is misspelt.
+        first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        key = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            inside = str(first["loc"][0]) if len(first["loc"]) > 1 else ""
+            section: type[BaseModel] = _SECTIONS.get(inside, ImportMap)
+            keys = [field.alias or name for name, field in section.model_fields.items()]
+            name = str(first["loc"][-1])
+            reason = f"unknown key '{key}'{suggestion(name, keys)}; known here: {', '.join(keys)}"
+        elif first["type"] == "missing":
+            reason = f"'{key}': is required"
+        else:
+            text = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
+            reason = f"'{key}': {text}, got {first['input']!r}"
+        raise OptionError(f"{path}: {reason}") from error
 
 
 def save_map(mapping: ImportMap, path: str | Path, comment: str = "") -> None:

@@ -15,11 +15,11 @@ from robotid_sim.importing.match import Match, list_unused_columns, match
 from robotid_sim.importing.raw_log import (
     RawLog,
     Segment,
+    interpolate_spline,
     nearest_times,
     seconds,
     segments,
     select_ordered_rows,
-    smooth_at,
     uniform_grid,
 )
 from robotid_sim.importing.readers import read_foreign_log
@@ -212,11 +212,24 @@ class _Source:
         if any(not_uniform_after(each) is not None for each in times):
             grid = uniform_grid(max(times, key=np.ptp))
             step = float(grid[-1] - grid[0]) / (grid.size - 1)
+        segment_notes = []
+        if len(self.parts) > 1:
+            texts = {p: f"{k} ({p.text(self.t)})" for k, p in enumerate(self.parts, start=1)}
+            others = [p for p in self.parts if p not in segments]
+            listed, omitted = (
+                ", ".join(texts[p] for p in some[:5]) + (", ..." if len(some) > 5 else "")
+                for some in (segments, others)
+            )
+            segment_notes.append(
+                f"gaps or windows leave {len(self.parts)} segments; {listed} "
+                f"{'is' if len(segments) == 1 else 'are'} taken"
+                f"{f', dropped: {omitted}' if others else ''}"
+            )
         for part in segments:
             log, more = _log(self, part, step)
             if len(segments) > 1:
                 log = replace(log, period=None)  # a part is not a whole motion that repeats
-            notes = (*self.notes, *_describe_parts(self.parts, segments, self.t), *more)
+            notes = (*self.notes, *segment_notes, *more)
             provenance = {"imported": [file.name for file in self.files], "notes": list(notes)}
             logs.append(
                 ImportedLog(
@@ -278,23 +291,6 @@ def _complete(
 def _select_rows(samples: Channels, rows: Any) -> Channels:
     arrays: list[Any] = [a[rows] if a is not None and a.ndim == 2 else a for a in samples]
     return Channels(*arrays)
-
-
-def _describe_parts(parts: Sequence[Segment], chosen: Sequence[Segment], t: Float1D) -> list[str]:
-    if len(parts) == 1:
-        return []
-    texts = {p: f"{k} ({p.text(t)})" for k, p in enumerate(parts, start=1)}
-
-    def list_segments(some: Sequence[Segment]) -> str:
-        return ", ".join(texts[p] for p in some[:5]) + (", ..." if len(some) > 5 else "")
-
-    others = [p for p in parts if p not in chosen]
-    verb = "is" if len(chosen) == 1 else "are"
-    dropped = f", dropped: {list_segments(others)}" if others else ""
-    return [
-        f"gaps or windows leave {len(parts)} segments; {list_segments(chosen)} {verb} "
-        f"taken{dropped}"
-    ]
 
 
 def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[str]]:
@@ -365,8 +361,8 @@ def _resample(
         grid,
         stamps,
         samples._replace(
-            q=smooth_at(grid, t, samples.q),
-            dq=None if samples.dq is None else smooth_at(grid, t, samples.dq),
+            q=interpolate_spline(grid, t, samples.q),
+            dq=None if samples.dq is None else interpolate_spline(grid, t, samples.dq),
             tau=linear_at(times, t, samples.tau),
             tau_cmd=resample(samples.tau_cmd),
             current=resample(samples.current),

@@ -1,7 +1,7 @@
-"""Columns of a machine's file before they are matched, and the times of its samples.
+"""Columns of a machine's file before they are assigned to joints and quantities.
 
-Names and numbers; times in seconds, in order, cut at gaps, and on a uniform grid without
-extrapolation.
+This module also makes the times of the samples: in seconds, increasing, split at gaps, and on a
+uniform grid without extrapolation.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from robotid_sim.importing.units import UNITS, unit_in, words_of
 from robotid_sim.representation import public_value
 
 MAX_EXACT_INTEGER = 2**53
-"""Largest integer below which a float represents all."""
+"""Largest integer such that floats represent it and all smaller ones exactly."""
 
 
 @public_value
@@ -85,8 +85,9 @@ def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> RawLog:
 def join_recordings(recordings: Sequence[RawLog], paths: Iterable[Path]) -> RawLog:
     """Return the columns of several files as one recording.
 
-    A name in several files is kept once if its samples are the same; otherwise the stem of its file
-    precedes it. Raises `FileFormatError` if the files differ in length.
+    Equal time stamps with one name in several files are kept once; any other column with such a
+    name gets the stem of its file as a prefix. Raises `FileFormatError` if the files differ in
+    length.
     """
     stems = [path.name.partition(".")[0] for path in paths]
     sizes = {stem: r.samples for stem, r in zip(stems, recordings, strict=True)}
@@ -101,14 +102,14 @@ def join_recordings(recordings: Sequence[RawLog], paths: Iterable[Path]) -> RawL
         for name, column in recording.columns.items():
             sharing = [r.columns[name] for r in recordings if name in r.columns]
             steps = np.diff(column)  # steps of stamps, which files may round
-            near = (
+            tolerance = (
                 STAMP_TOLERANCE * float(np.median(steps))
                 if steps.size and (steps > 0.0).all()
                 else 0.0
             )
-            same = all(np.allclose(column, other, rtol=0.0, atol=near) for other in sharing)
-            is_alike = len(sharing) == 1 or (same and near > 0.0)
-            columns[name if is_alike else f"{stem}.{name}"] = column
+            same = all(np.allclose(column, other, rtol=0.0, atol=tolerance) for other in sharing)
+            keeps_name = len(sharing) == 1 or (same and tolerance > 0.0)
+            columns[name if keeps_name else f"{stem}.{name}"] = column
     clocks = tuple(dict.fromkeys(name for r in recordings for name in r.clocks if name in columns))
     return RawLog(columns, tuple(note for r in recordings for note in r.notes), clocks=clocks)
 
@@ -120,19 +121,20 @@ def join_stamps(recording: RawLog) -> RawLog:
         seconds = recording.columns[name]
         if not words or unit_in(words[-1], "time") != "s" or not _are_whole(seconds, np.inf):
             continue
-        for beyond, others in names.items():
-            unit = unit_in(others[-1], "time") if others[:-1] == words[:-1] and others else None
+        for other, other_words in names.items():
+            is_pair = other_words and other_words[:-1] == words[:-1]
+            unit = unit_in(other_words[-1], "time") if is_pair else None
             if unit in (None, "s"):
                 continue
-            fraction = recording.columns[beyond]
+            fraction = recording.columns[other]
             if _are_whole(fraction, 1.0 / UNITS["time"][unit]):
                 stem = ".".join(words[:-1]) or "time"
                 stem = stem if stem not in recording.columns else f"{stem} joined"
                 first = float(np.nanmin(seconds))  # subtracted before the sum, which would round
                 stamps = (seconds - first) + fraction * UNITS["time"][unit]
                 stamps = stamps - np.nanmin(stamps) if first > MIN_CLOCK_TIME else stamps + first
-                remaining = {k: c for k, c in recording.columns.items() if k not in (name, beyond)}
-                note = f"time: '{name}' and '{beyond}' are one stamp, of {first:.0f} s at first"
+                remaining = {k: c for k, c in recording.columns.items() if k not in (name, other)}
+                note = f"time: '{name}' and '{other}' are one stamp; the first is {first:.0f} s"
                 return replace(
                     recording,
                     columns={stem: stamps, **remaining},
@@ -159,17 +161,15 @@ def _floats(array: NDArray[Any]) -> Float1D:
 MIN_CLOCK_TIME = 1e6
 """Smallest first stamp of a clock that counts from an epoch [s]."""
 
-MAX_GAP_STEPS = 5.0
-"""Smallest gap that splits a log, in usual steps."""
-
-MAX_BRIDGED_GAP = 0.05
-"""Largest gap that never splits a log [s]."""
+MIN_SPLIT_STEPS = 5.0
+MIN_SPLIT_GAP = 0.05  # [s]
+"""A gap splits a log if it is longer than both this number of median steps and this time."""
 
 STAMP_TOLERANCE = 0.1
-"""Difference of stamps that are the same in two files, in usual steps."""
+"""Largest difference of stamps of two files that count as the same, in median steps."""
 
 MIN_STEP_RATIO = 0.1
-"""Smallest step to a sample that is not a copy of the one before, in usual steps."""
+"""Step below which a sample is a copy of the one before, in median steps."""
 
 
 class Segment(NamedTuple):
@@ -184,7 +184,7 @@ class Segment(NamedTuple):
 
 
 def seconds(recording: RawLog, mapping: ImportMap) -> Float1D:
-    """Return the times of all samples [s]; those of a clock count from the first one."""
+    """Return the times of all samples [s]; times since an epoch are counted from the first one."""
     if mapping.time is None:
         return np.arange(recording.samples) / (mapping.rate or 1.0)
     column = recording.columns[mapping.time]
@@ -209,20 +209,19 @@ def select_ordered_rows(t: Float1D) -> tuple[Bool1D, list[str]]:
             f"time goes back at sample {k + 1}, from {t[k - 1]:.9g} to {t[k]:.9g} s; import the "
             "parts as logs of their own, or repair the stamps"
         )
-    usual = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 0.0
-    if usual == 0.0:
+    median_step = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 0.0
+    if median_step == 0.0:
         raise LogError("the time is the same in all samples; choose another time column in a map")
     keep = np.ones(t.size, dtype=bool)
     last = t[0]
-    for k in (np.flatnonzero(steps < MIN_STEP_RATIO * usual) + 1).tolist():
+    for k in (np.flatnonzero(steps < MIN_STEP_RATIO * median_step) + 1).tolist():
         last = t[k - 1] if keep[k - 1] else last
-        keep[k] = t[k] - last >= MIN_STEP_RATIO * usual
+        keep[k] = t[k] - last >= MIN_STEP_RATIO * median_step
     dropped = int(np.count_nonzero(~keep))
     if 2 * dropped > t.size:
         raise LogError(
             f"{dropped} of {t.size} samples repeat the previous time; choose another time column "
-            f"in a "
-            "map, or give rate = ... [Hz]"
+            "in a map, or give rate = ... [Hz]"
         )
     note = f"{dropped} samples with the time of the sample before are dropped"
     return keep, [note] if dropped else []
@@ -233,8 +232,8 @@ def segments(t: Float1D, windows: tuple[tuple[float, float], ...]) -> list[Segme
 
     Raises `LogError` if no sample is within the windows.
     """
-    usual = float(np.median(np.diff(t)))
-    longest = max(MAX_GAP_STEPS * usual, MAX_BRIDGED_GAP)
+    median_step = float(np.median(np.diff(t)))
+    longest = max(MIN_SPLIT_STEPS * median_step, MIN_SPLIT_GAP)
     cuts = [0, *(np.flatnonzero(np.diff(t) > longest) + 1).tolist(), t.size]
     parts = [Segment(a, b) for a, b in pairwise(cuts)]
     if not windows:
@@ -256,21 +255,21 @@ def segments(t: Float1D, windows: tuple[tuple[float, float], ...]) -> list[Segme
 def uniform_grid(t: Float1D) -> Float1D:
     """Return uniform times from the first to the last one.
 
-    The step is the mean step between usual neighbors: stamps in whole ms of a clock of 300 Hz
-    have a median step of 3 ms, and a mean one of 3.33 ms.
+    The step is the mean step, where a longer one counts as several median steps: stamps in whole ms
+    of a clock of 300 Hz have a median step of 3 ms, and a mean one of 3.33 ms.
     """
     steps = np.diff(t)
     intervals = int(np.rint(steps / np.median(steps)).clip(1).sum())
     return np.linspace(t[0], t[-1], intervals + 1)
 
 
-def smooth_at(grid: Float1D, t: Float1D, x: Float2D) -> Float2D:
-    """Return a cubic spline through samples at other times, for positions and velocities."""
+def interpolate_spline(grid: Float1D, t: Float1D, x: Float2D) -> Float2D:
+    """Interpolate samples at other times by a cubic spline, for positions and velocities."""
     return np.asarray(CubicSpline(t, x, axis=0)(grid))
 
 
 def nearest_times(grid: Float1D, t: Float1D) -> Float1D:
     """Return the nearest stamp of each time of a grid; the time itself if none is within a step."""
-    after = np.searchsorted(t, grid).clip(1, t.size - 1)
-    near = np.where(grid - t[after - 1] <= t[after] - grid, t[after - 1], t[after])
-    return np.where(np.abs(near - grid) <= grid[1] - grid[0], near, grid)
+    k = np.searchsorted(t, grid).clip(1, t.size - 1)
+    nearest = np.where(grid - t[k - 1] <= t[k] - grid, t[k - 1], t[k])
+    return np.where(np.abs(nearest - grid) <= grid[1] - grid[0], nearest, grid)

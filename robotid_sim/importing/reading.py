@@ -157,38 +157,32 @@ def read_logs(
     """
     files = [Path(p) for p in ((paths,) if isinstance(paths, str | Path) else paths)]
     known_map = _map(mapping)
-    if known_map is None and len(files) == 1 and (long := _long_logs(files[0], robot)):
-        return long
-    return Logs(tuple(log for file in files for log in _read_parts(file, robot, known_map)))
+    if known_map is None and len(files) == 1:
+        file = files[0]
+        if file.is_file() and is_own(file) and positions_of(file) > MIN_LONG_SIZE:
+            # A CSV is copied as HDF5 to a folder that is removed with the value.
+            folder = (
+                TemporaryDirectory(prefix="robotid-") if file.suffix.lower() == ".csv" else None
+            )
+            path = file if folder is None else copy_of_csv(file, Path(folder.name))
+            long = LongLog.open(path, str(file), robot)
+            return Logs((ReadLog(long.head, file.name),), long, folder)
+    logs: list[ReadLog] = []
+    for file in files:
+        if known_map is None and (not file.exists() or is_own(file)):
+            logs += read_log(file, robot).read
+            continue
+        first, *others = import_segments([file], robot, known_map)
+        read = [ReadLog(first.log, file.name, first.notes)]
+        for k, part in enumerate(others, start=2):
+            part_notes = tuple(note for note in part.notes if note not in first.notes)
+            read.append(ReadLog(part.log, f"{file.name}, part {k}", part_notes))
+        logs += [_sound(log, file, robot) for log in read]
+    return Logs(tuple(logs))
 
 
 def _map(mapping: ImportMap | str | Path | None) -> ImportMap | None:
     return load_map(mapping) if isinstance(mapping, str | Path) else mapping
-
-
-def _long_logs(file: Path, robot: Robot) -> Logs | None:
-    """Open a long log of robotid in parts, a CSV as a copy in HDF5; None if it fits into memory.
-
-    The copy lies in a temporary folder, which is removed with the value.
-    """
-    if not file.is_file() or not is_own(file) or positions_of(file) <= MIN_LONG_SIZE:
-        return None
-    folder = TemporaryDirectory(prefix="robotid-") if file.suffix.lower() == ".csv" else None
-    path = file if folder is None else copy_of_csv(file, Path(folder.name))
-    long = LongLog.open(path, str(file), robot)
-    return Logs((ReadLog(long.head, file.name),), long, folder)
-
-
-def _read_parts(file: Path, robot: Robot, mapping: ImportMap | None) -> list[ReadLog]:
-    if mapping is None and (not file.exists() or is_own(file)):
-        return list(read_log(file, robot).read)
-    parts = import_segments([file], robot, mapping)
-    first = parts[0].notes
-    logs = [ReadLog(parts[0].log, file.name, first)]
-    for k, part in enumerate(parts[1:], start=2):
-        part_notes = tuple(note for note in part.notes if note not in first)
-        logs.append(ReadLog(part.log, f"{file.name}, part {k}", part_notes))
-    return [_sound(log, file, robot) for log in logs]
 
 
 def _sound(read: ReadLog, file: Path, robot: Robot) -> ReadLog:

@@ -154,6 +154,11 @@ _TIME_PREFIX_WORDS = frozenset(
 PREFERRED_WORDS = frozenset("actual act ist measured meas joint joints j state states".split())
 """Words of columns that are preferred where several match."""
 
+_ORDINARY_WORDS = frozenset(
+    (*_QUANTITY_BY_WORD, *_COMMAND_WORDS, *_UNUSED_WORDS, *PREFERRED_WORDS, *_TIME_WORDS)
+) | {"axis", "raw", "filtered"}
+"""Words in brackets that are no unit."""
+
 _BRACKET_PATTERN = re.compile(r"[\[(]([^\])]*)[\])]")
 _WORD_PATTERN = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL_CASE_PATTERN = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
@@ -211,26 +216,19 @@ def parse_column(name: str, joint_names: Sequence[str]) -> ColumnName:
         if unit is None:
             unit, count = unit_at_end(rest, kind)
             rest = rest[: len(rest) - count]
-        unit_texts = [text for text in texts if not _is_index(text, joint_names)]
+        # A text in brackets may also be a number, a joint or words of a quantity.
+        unit_texts = [
+            text
+            for text in texts
+            if text not in joint_names
+            and not all(
+                word.isdecimal() or word in _ORDINARY_WORDS
+                for word in _WORD_PATTERN.findall(text.lower())
+            )
+        ]
         if unit is None and unit_texts:
             return ColumnName(name, quantity, joint, number, None, tuple(rest), unit_texts[-1])
     return ColumnName(name, quantity, joint, number, unit, tuple(rest))
-
-
-def _is_index(text: str, joint_names: Sequence[str]) -> bool:
-    """Return whether a text in brackets is a number, a joint or words of a quantity."""
-    words = _WORD_PATTERN.findall(text.lower())
-    ordinary = {
-        *_QUANTITY_BY_WORD,
-        *_COMMAND_WORDS,
-        *_UNUSED_WORDS,
-        *PREFERRED_WORDS,
-        *_TIME_WORDS,
-        "axis",
-        "raw",
-        "filtered",
-    }
-    return text in joint_names or all(word.isdecimal() or word in ordinary for word in words)
 
 
 def time_rank(name: str) -> tuple[int, str | None] | None:

@@ -1,1 +1,1 @@
-"""Kinematics: poses, Jacobians, inverse kinematics, and paths of a point that joints carry."""
+"""Kinematics: poses, Jacobians, inverse kinematics, and paths of a point that joints move."""

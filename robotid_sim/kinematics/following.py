@@ -139,4 +139,4 @@ def _violation(robot: Robot, spline: BSpline, points: int) -> tuple[int, str] | 
 def _cut(solution: PathSolution, targets: Float, k: int, reason: str) -> PathSolution:
     """Return a solution up to point k, with the obstacle there."""
     text = f"{pose_label(targets, k)} {reason}"
-    return PathSolution(solution.q[:k], solution.singularity_index[:k], solution.poses, text)
+    return PathSolution(solution.q[:k], solution.singularity_index[:k], solution.pose_count, text)

@@ -50,8 +50,8 @@ class PathSolution:
     """Positions [rad or m], shape (M, n); fewer rows if a pose cannot be reached."""
     singularity_index: Float1D
     """Singularity index at every position, shape (M,)."""
-    poses: int
-    """Number of poses wanted."""
+    pose_count: int
+    """Number of poses to reach."""
     failure: str | None = None
     """Reason for the first unreachable pose, as text; None if all are reachable."""
     within_reach: bool = True
@@ -60,7 +60,7 @@ class PathSolution:
     @property
     def share(self) -> float:
         """Share of the poses that are reached."""
-        return len(self.q) / self.poses
+        return len(self.q) / self.pose_count
 
 
 def inverse_kinematics(
@@ -113,18 +113,16 @@ def solve_path(
         q = _center_joints(robot, poses[0], q, demand)
     for k, pose in enumerate(poses):
         q, reached = inverse_kinematics(robot, pose, q, demand)
-        obstacle = (
-            find_exceeded_limit(robot, q) if reached else f"is out of reach of '{robot.name}'"
-        )
-        if obstacle is None:
+        failure = find_exceeded_limit(robot, q) if reached else f"is out of reach of '{robot.name}'"
+        if failure is None:
             path[k], index[k] = q, singularity_index(robot, q, demand)
             if index[k] > largest_index:
-                obstacle = (
+                failure = (
                     f"has a singularity index of {index[k]:.3g}, above {largest_index:g} "
                     "(near-singular)"
                 )
-        if obstacle is not None:
-            text = f"{pose_label(poses, k)} {obstacle}"
+        if failure is not None:
+            text = f"{pose_label(poses, k)} {failure}"
             return PathSolution(path[:k], index[:k], len(poses), text, within_reach=reached)
     return PathSolution(path, index, len(poses))
 
@@ -136,13 +134,13 @@ def pose_label(poses: Float, k: int) -> str:
 
 
 def find_exceeded_limit(robot: Robot, q: Float1D) -> str | None:
-    """Find the first joint, base to tip, that leaves its range, or None."""
+    """Describe the first exceeded position limit, base to tip, as text; None if there is none."""
     for joint, unit, value in zip(robot.joints, robot.joint_units, q, strict=True):
-        for beyond, word, limit in (
+        for exceeds, word, limit in (
             (value < joint.lower, "below its lower", joint.lower),
             (value > joint.upper, "above its upper", joint.upper),
         ):
-            if beyond:
+            if exceeds:
                 pairs = ((f"{value:.{d}g}", f"{limit:.{d}g}") for d in (4, 7, 17))
                 got, allowed = next(pair for pair in pairs if pair[0] != pair[1])
                 return f"needs {joint.name} at {got} {unit}, {word} limit {allowed} {unit}"

@@ -55,11 +55,11 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
     """Return the chain from `base` to `tip`, with the rest of the tree locked and fused.
 
     By default, base and tip come from the file's ``<robotid>`` element. Otherwise, with a tip
-    alone, the base is the start of the longest run of joints toward the tip that has no other
-    moving branch: the body that carries an arm, behind wheels, legs, lift or waist. Without a tip,
-    the base is the root and the tip the end of the longest remaining chain when mimic joints and
-    joints below a branch whose siblings also move are locked; among equals, the one with the fewest
-    links.
+    alone, bodies with several movable branches divide the path from the root to the tip into
+    sections; the base is the start of the section with the most joints, such as the torso that
+    carries an arm. Without a tip, the base is the root, and the tip is the link with the most free
+    joints on the way to it, among equals the one with the fewest links on the way. Mimic joints,
+    and all joints behind the first body with several movable branches, are not free.
 
     Raises `UnknownNameError` if a name is not a link of the robot, `UrdfError` if the tip is not
     below the base or no joint moves between them.
@@ -67,7 +67,7 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
     base, tip = base or document.base, tip or document.tip
     if tip and not base:
         end = _require_link(document, tip)
-        start = _longest_run(document, end).first
+        start = _longest_section(document, end).first
     else:
         start = _require_link(document, base) if base else document.root
         end = (
@@ -80,9 +80,9 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
     if not moving:
         line = document.links[start].line
         leaves = [n for n, _, _ in _walk(document, start) if not document.joints_below(n)]
-        runs = {run for leaf in leaves if (run := _longest_run(document, leaf)).joints}
-        longest = sorted(runs, key=lambda run: (-run.joints, run.last))[:MAX_SUGGESTIONS]
-        tips = ", ".join(f"{run.last} with {run.joints} joints from {run.first}" for run in longest)
+        sections = {part for leaf in leaves if (part := _longest_section(document, leaf)).joints}
+        longest = sorted(sections, key=lambda part: (-part.joints, part.last))[:MAX_SUGGESTIONS]
+        tips = ", ".join(f"{p.last} with {p.joints} joints from {p.first}" for p in longest)
         text = f"the chain from '{start}' to '{end}' has no movable joint"
         remedy = f"choose --tip ({tips})" if tips else "no other chain has one either"
         document.fail(line, f"{text}; {remedy}")
@@ -196,8 +196,8 @@ def find_chain_ends(document: UrdfDocument, joints: Sequence[str]) -> tuple[str,
     return first.parent, longest[-1].child
 
 
-class _Run(NamedTuple):
-    """A part of the way to a link between two other moving branches."""
+class _Section(NamedTuple):
+    """Part of the path to a link between two bodies at which other movable branches leave."""
 
     first: str
     last: str
@@ -222,13 +222,12 @@ def _walk(document: UrdfDocument, start: str) -> Iterator[tuple[str, int, int]]:
         yield link, joints, links
         children = document.joints_below(link)
         branches = [j for j in children if j.is_movable or movable_below(j.child)]
-        stuck = locked or len(branches) > 1
+        behind_branch = locked or len(branches) > 1
         for joint in reversed(children):
-            serial = joint.kind in MOVABLE_KINDS or (
-                joint.is_movable and joints == 0
-            )  # also a floating base
-            free = serial and not joint.mimic and not stuck
-            stack.append((joint.child, joints + free, links + 1, stuck))
+            # A floating or planar joint counts if it is the first.
+            counts = joint.kind in MOVABLE_KINDS or (joint.is_movable and joints == 0)
+            free = counts and not joint.mimic and not behind_branch
+            stack.append((joint.child, joints + free, links + 1, behind_branch))
 
 
 def _has_motion(document: UrdfDocument, joint: UrdfJoint) -> bool:
@@ -237,23 +236,24 @@ def _has_motion(document: UrdfDocument, joint: UrdfJoint) -> bool:
     return joint.is_movable or any(_has_motion(document, other) for other in below)
 
 
-def _longest_run(document: UrdfDocument, end: str) -> _Run:
-    """Return the longest of the runs of joints from the root to `end`.
+def _longest_section(document: UrdfDocument, end: str) -> _Section:
+    """Return the section of the path from the root to `end` with the most joints.
 
-    A run ends at a body that another branch with moving joints leaves.
+    A section ends at a body at which another branch with movable joints leaves.
     """
-    runs = [_Run(document.root, document.root, 0)]
+    sections = [_Section(document.root, document.root, 0)]
     for joint in path_to(document, document.root, end):
         others = [j for j in document.joints_below(joint.parent) if j is not joint]
         if any(_has_motion(document, other) for other in others):
-            runs.append(_Run(joint.parent, joint.parent, 0))
+            sections.append(_Section(joint.parent, joint.parent, 0))
         if joint.is_movable and not joint.mimic:
-            runs[-1] = _Run(runs[-1].first, joint.child, runs[-1].joints + 1)
-    return max(runs, key=lambda run: run.joints)  # among equals, the one nearest to the root
+            sections[-1] = _Section(sections[-1].first, joint.child, sections[-1].joints + 1)
+    # Among equals, the one nearest to the root.
+    return max(sections, key=lambda part: part.joints)
 
 
-def branches_left(document: UrdfDocument, joint_names: Sequence[str]) -> list[str]:
-    """List the free joints of a tree that are locked by a chain of some joints."""
+def find_locked_joints(document: UrdfDocument, joint_names: Sequence[str]) -> list[str]:
+    """List the free joints of a tree that are not among `joint_names`, and are therefore locked."""
     free = [j.name for j in document.joints.values() if j.is_movable and not j.mimic]
     return [name for name in free if name not in joint_names]
 

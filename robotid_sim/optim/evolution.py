@@ -1,6 +1,6 @@
-"""Differential evolution, genetic algorithm, simulated annealing.
+"""Differential evolution, genetic algorithm, simulated annealing, and CMA-ES.
 
-CMA-ES, by the package ``cmaes``.
+CMA-ES is that of the package ``cmaes``.
 """
 
 import math

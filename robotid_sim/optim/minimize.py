@@ -1,6 +1,6 @@
 """The common driver of all optimizers.
 
-Published configurations of the five papers, and their known errors.
+The module also lists published configurations of the five papers, and their known errors.
 """
 
 import tomllib
@@ -95,7 +95,7 @@ def minimize(
     UnknownNameError
         If no method has this name.
     OptionError
-        If an option, a bound or the budget is refused.
+        If an option, a bound or the budget is invalid.
     ShapeError
         If bounds or costs have the wrong shape or are not numbers. Errors of `fun` pass through,
         with a note that states the evaluation.

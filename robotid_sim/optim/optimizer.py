@@ -1,6 +1,6 @@
 """Interface of the optimizers.
 
-The registry of optimizers; each is in a file of its own.
+The module also holds their registry; each optimizer is in a file of its own.
 """
 
 from abc import ABC, abstractmethod
@@ -24,8 +24,8 @@ reason."""
 class Optimizer(ABC):
     """Method that searches a box for the point of minimum cost by asking for costs of points.
 
-    Hyper-parameters are the fields of the concrete class. The state of a search persists from
-    `start` to the next `start`, so that one object can search again and again::
+    Hyper-parameters are the fields of the concrete class. `start` resets the state of the search,
+    so that one object can be used for many searches::
 
         optimizer.start(lower, upper, rng, max_evals)
         while ...:
@@ -39,7 +39,8 @@ class Optimizer(ABC):
     """
 
     sphere_cost: ClassVar[float] = 1e-4
-    """Cost that 10,000 evaluations reach on a 5-D sphere, where its random points cost 30."""
+    """Largest cost after 10,000 evaluations of a 5-D sphere function in the test of
+    `robotid_sim.testing`; random points cost about 30."""
 
     box: Box
     """The box that is searched."""
@@ -77,7 +78,7 @@ class Optimizer(ABC):
         Raises
         ------
         ShapeError, OptionError
-            If the bounds or the first points are refused, see `Box`, or the budget is not positive.
+            If the bounds or the first points are invalid, see `Box`, or the budget is not positive.
         """
         # The box converts them to arrays.
         self.box = Box(*(cast(Any, part) for part in (lower, upper, first)))
@@ -98,7 +99,7 @@ class Optimizer(ABC):
         return self._points.copy()
 
     def tell(self, X: ArrayLike, f: ArrayLike) -> None:
-        """Learn the costs of the points asked last.
+        """Learn the costs of the points that `ask` returned last.
 
         Parameters
         ----------
@@ -110,9 +111,9 @@ class Optimizer(ABC):
         Raises
         ------
         CallOrderError
-            If no points, or other points, were asked since the last `tell`.
+            If `ask` was not called since the last `tell`, or returned other points.
         ShapeError
-            If there is not one cost per point.
+            Unless there is exactly one cost per point.
         """
         if self._points is None or not self._asked:
             raise CallOrderError("tell before ask; tell the costs of the points that ask returned")
@@ -133,7 +134,7 @@ class Optimizer(ABC):
 
     @abstractmethod
     def _next(self, f: Float1D) -> Float2D:
-        """Learn the costs of the last points, infinite or not; return the next points."""
+        """Learn the costs of the last points, which may be infinite; return the next points."""
 
 
 @document_attributes
@@ -142,14 +143,14 @@ class Population(Optimizer):
     """A method whose members have positions and no velocities."""
 
     smallest: ClassVar[int] = 2
-    """Smallest number of members."""
+    """Smallest `population`."""
 
     population: int = 30
     """Number of members."""
     bounds: PositionWallRule = "clip"
     """Treatment of points at the walls of the box."""
     region: float = 1.0
-    """Share of the box, about its center, that the members start in."""
+    """Share of the width of the box, about its center, in which the members start."""
 
     def __post_init__(self) -> None:
         checks.whole("population", self.population, self.smallest)

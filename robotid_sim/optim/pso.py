@@ -1,6 +1,6 @@
 """Particle swarms that differ by their inertia: constant, decreasing, constricted, random.
 
-Particle swarm that restarts when it stagnates.
+Another one restarts when it stagnates.
 """
 
 from dataclasses import dataclass

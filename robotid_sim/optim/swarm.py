@@ -116,7 +116,7 @@ class VelocitySwarm(Optimizer):
     bounds: WallRule = "absorb"
     """Treatment of points at the walls of the box."""
     region: float = 1.0
-    """Share of the box, about its center, in which the particles start."""
+    """Share of the width of the box, about its center, in which the particles start."""
 
     def __post_init__(self) -> None:
         checks.whole("population", self.population, 2)

@@ -96,8 +96,25 @@ class PrintedMark(StrictModel):
 
     def points(self, table: TrialTable) -> tuple[Float1D, Float1D]:
         """Compute the points of the mark, shapes (N,)."""
-        if self.along:
-            return self._average_runs(table)
+        if self.along == "case":  # the average of every case
+            names = [self.case] if self.case is not None else table.cases(self.study, self.of)
+            cases = sorted(names, key=float)
+            x, y = (
+                np.array([table.values(self.study, self.of, name, c).mean() for c in cases])
+                for name in (self.x, self.y)
+            )
+            return x, y
+        if self.along:  # the average of every method, or all runs
+            names = sorted(table.methods(self.study, self.case), key=float)
+            runs = [table.values(self.study, name, self.y, self.case) for name in names]
+            places = [float(name) for name in names]
+            if self.average == "every run":
+                counted = zip(places, runs, strict=True)
+                return np.concatenate([np.full(r.size, at) for at, r in counted]), np.concatenate(
+                    runs
+                )
+            y = np.array([run.mean() for run in runs])
+            return np.array(places), y / (y[names.index(self.over)] if self.over else 1.0)
         if self.average == "every run":
             y = table.values(self.study, self.of, self.y, self.case)
             x = table.values(self.study, self.of, self.x, self.case)
@@ -127,25 +144,6 @@ class PrintedMark(StrictModel):
         average = np.median if self.average == "median" else np.mean
         means = [average(r if self.entry is None else r[:, self.entry], axis=0) for r in runs]
         return np.asarray(means[0] if len(means) == 1 else np.mean(means, axis=0))
-
-    def _average_runs(self, table: TrialTable) -> tuple[Float1D, Float1D]:
-        """Average the runs of every case or method, or return all of them."""
-        if self.along == "case":
-            names = [self.case] if self.case is not None else table.cases(self.study, self.of)
-            cases = sorted(names, key=float)
-            x, y = (
-                np.array([table.values(self.study, self.of, name, c).mean() for c in cases])
-                for name in (self.x, self.y)
-            )
-            return x, y
-        names = sorted(table.methods(self.study, self.case), key=float)
-        runs = [table.values(self.study, name, self.y, self.case) for name in names]
-        places = [float(name) for name in names]
-        if self.average == "every run":
-            x = np.concatenate([np.full(r.size, at) for at, r in zip(places, runs, strict=True)])
-            return x, np.concatenate(runs)
-        y = np.array([run.mean() for run in runs])
-        return np.array(places), y / (y[names.index(self.over)] if self.over else 1.0)
 
 
 def _part(values: Float, entry: int | None, column: int | None) -> Float:

@@ -173,7 +173,20 @@ class PrintedTable(StrictModel):
 
     def build(self, table: TrialTable, facts: Facts, labels: Mapping[str, str]) -> Table:
         """Build the table."""
-        columns = [part for column in self.columns for part in _single_columns(column)]
+        columns: list[Column] = []
+        for column in self.columns:  # those of several entries, and summaries, are split
+            if "{j}" in column.heading and isinstance(column.entry, tuple):
+                changes: list[dict[str, Any]] = [
+                    {"entry": k, "heading": column.heading.format(j=k + 1)} for k in column.entry
+                ]
+            elif column.summary:
+                changes = [
+                    {"heading": heading, "digits": 3, "summary": False, **fields}
+                    for heading, fields in SUMMARY_COLUMNS.items()
+                ]
+            else:
+                changes = [{}]
+            columns += [column.model_copy(update=each) for each in changes]
         places = [place for rows in self.rows for place in rows.places(table)]
         cells = tuple(
             tuple(c.write_cell(table, place, labels) for c in columns) for place in places
@@ -194,17 +207,3 @@ class PrintedTable(StrictModel):
         if any(len(row) != len(headed.columns) for row in headed.rows):
             raise OptionError(f"table '{self.name}' does not have one cell per heading")
         return headed
-
-
-def _single_columns(column: Column) -> Iterator[Column]:
-    """Split a column of several entries, or a summary, into single columns."""
-    if "{j}" in column.heading and isinstance(column.entry, tuple):
-        for k in column.entry:
-            changes = {"entry": k, "heading": column.heading.format(j=k + 1)}
-            yield column.model_copy(update=changes)
-    elif column.summary:
-        for heading, fields in SUMMARY_COLUMNS.items():
-            changes = {"heading": heading, "digits": 3, "summary": False, **fields}
-            yield column.model_copy(update=changes)
-    else:
-        yield column

@@ -289,8 +289,12 @@ class Measure(StrictModel):
 
         Raises `OptionError` if the table has no such runs.
         """
-        if isinstance(single := self._single(table), str | int):
-            return single, None
+        if self.statistic == "value" and not self.each and isinstance(self.of, str):
+            single = table.runs(self.study, self.of, self.case)[self.run or 0].get(self.metric)
+            if isinstance(self.entry, int) and single is not None:
+                single = single[self.entry]
+            if isinstance(single, str | int):
+                return single, None
         parts = self._parts(table)
         if self.rule:
             bounds = ClaimRange.parse(self.rule)
@@ -304,7 +308,13 @@ class Measure(StrictModel):
             if self.pick:
                 chosen = max if self.pick == "greatest" else min
                 named = [chosen(named, key=lambda part: part[1])]
-            return self.separator.join(self._write_value(*part) for part in named), None
+            texts = (
+                self.absent
+                if np.isnan(value)
+                else self.text.format(name=name, value=self._display_value(value))
+                for name, value in named
+            )
+            return self.separator.join(texts), None
         value, ends = _pick(parts, self.pick)
         if self.end and ends is not None:
             return self._display_value(ends[self.end == "upper"]), None
@@ -312,11 +322,6 @@ class Measure(StrictModel):
             return self._display_value(value), None
         low, high = sorted(map(self._display_value, ends))
         return self._display_value(value), (low, high)
-
-    def _write_value(self, name: str, value: float) -> str:
-        if np.isnan(value):
-            return self.absent
-        return self.text.format(name=name, value=self._display_value(value))
 
     def _display_value(self, value: float) -> float:
         result = TRANSFORMS[self.shown](value)
@@ -329,13 +334,6 @@ class Measure(StrictModel):
         if self.each in ("of", "over"):
             return tuple(getattr(self, self.each)) or table.methods(self.study, self.case)
         return [str(k + 1) for k in range(len(self._parts(table)))]
-
-    def _single(self, table: TrialTable) -> Any:
-        """Return the value of a run unchanged if there is no statistic."""
-        if self.statistic != "value" or self.each or not isinstance(self.of, str):
-            return None
-        value = table.runs(self.study, self.of, self.case)[self.run or 0].get(self.metric)
-        return value[self.entry] if isinstance(self.entry, int) and value is not None else value
 
     def _parts(self, table: TrialTable) -> list[Measurement]:
         """Compute the statistic of each case, method, entry or run, or of all at once."""

@@ -11,7 +11,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.excitation.plan import choose_home
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.chain import branches_left
+from robotid_sim.model.chain import find_locked_joints
 from robotid_sim.model.inertia import inertia_matrix
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config import StudyConfig
@@ -64,7 +64,7 @@ def build_robot(
         xacro=config.xacro,
     )
     other_branches = (
-        [] if built.document is None else branches_left(built.document, built.joint_names)
+        [] if built.document is None else find_locked_joints(built.document, built.joint_names)
     )
     if other_branches and not (config.base or config.tip):
         _warn_once(

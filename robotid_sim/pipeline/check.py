@@ -121,8 +121,17 @@ def check(
         torque = joint_torque(read, *states)
         report = repair_report(read, fixed, joint_torque(fixed, *states) - torque, rms(torque))
     has_nominal, faults = config.nominal.file is not None, implausible(read)
-    # A wrong unit would cause all other findings.
-    refusal = {"refused": "; ".join(f"{fault.finding}: {fault.remedy}" for fault in faults)}
+    if faults:  # a wrong unit would cause all other findings
+        refusal = "; ".join(f"{fault.finding}: {fault.remedy}" for fault in faults)
+        prospect: dict[str, Any] = {"refused": refusal}
+    else:
+        try:
+            assumptions = build_setup(robot, config, in_full=False).assumptions
+            prospect = {"refused": None, "assumptions": assumptions}
+        except MissingExtraError as error:  # no fault of the robot
+            prospect = {"refused": None, "assumptions": [], "missing": str(error)}
+        except RobotIdError as error:
+            prospect = {"refused": str(error)}
     return RobotCheck(
         robot=read,
         basis=basis,
@@ -131,24 +140,8 @@ def check(
         repair=report,
         unlikely_masses=unlikely_masses(read, build_nominal(read, config)) if has_nominal else None,
         implausible=faults,
-        prospect=refusal if faults else _prospect(robot, config),
+        prospect=prospect,
     )
-
-
-def _prospect(robot: str | Path | Robot, study: StudyConfig) -> dict[str, Any]:
-    """Report why a study would refuse the robot, or its assumptions.
-
-    A missing package is reported as well, but is not a fault of the robot.
-    """
-    try:
-        return {
-            "refused": None,
-            "assumptions": build_setup(robot, study, in_full=False).assumptions,
-        }
-    except MissingExtraError as error:
-        return {"refused": None, "assumptions": [], "missing": str(error)}
-    except RobotIdError as error:
-        return {"refused": str(error)}
 
 
 def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]) -> dict[str, Any]:

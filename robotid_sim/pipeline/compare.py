@@ -71,6 +71,17 @@ class EstimateComparison:
 
     def content(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
+        results: list[dict[str, Any]] = []
+        for label, result in self.results.items():
+            validation = result.selected_estimate.validation
+            prediction = None if validation is None else validation.model_dump(mode="json")
+            tracking = [
+                {**asdict(row.case), "unit": unit, "rms_error": None if v is None else v.mean}
+                for row in make_tracking_rows(result)
+                for unit, v in row.values.items()
+            ]
+            scores = {"prediction": prediction, "tracking": tracking}
+            results.append({"file": label, "passed": result.verdict.passed, **scores})
         return {
             "estimates": [
                 {
@@ -84,7 +95,7 @@ class EstimateComparison:
             ],
             **self.agreement.content(),
             "notes": list(self.notes),
-            "results": [_outcome(label, result) for label, result in self.results.items()],
+            "results": results,
         }
 
 
@@ -115,7 +126,26 @@ def compare(estimates: Sequence[SavedEstimate | Identification | str | Path]) ->
         if real_path(first) == real_path(second):
             raise OptionError(f"{first} is given twice; give estimates of independent logs")
     sources = tuple(_source(each, k) for k, each in enumerate(estimates, start=1))
-    _require_one_kind(sources)
+    reference = sources[0].compared
+    # Robots with different lengths have the same names with different groupings.
+    for other in (source.compared for source in sources[1:]):
+        if other.estimate.joint_names != reference.estimate.joint_names:
+            raise FileFormatError(
+                f"{other.label} is of another robot than {reference.label}: its joints are "
+                f"{', '.join(other.estimate.joint_names)}"
+            )
+        same = other.estimate.names == reference.estimate.names
+        if not same or other.groupings != reference.groupings:
+            raise FileFormatError(
+                f"{other.label} has other base parameters than {reference.label} "
+                f"({len(other.groupings)}, not {len(reference.groupings)}); give estimates of one "
+                "robot with the same joint parameters"
+            )
+    for a, b in combinations((source.compared for source in sources), 2):
+        if np.array_equal(a.estimate.beta, b.estimate.beta):
+            raise FileFormatError(
+                f"{a.label} and {b.label} hold the same estimate; give those of independent logs"
+            )
     agreement = compare_estimates([source.compared for source in sources])
     return EstimateComparison(sources, agreement, tuple(_notes(sources, agreement)))
 
@@ -166,47 +196,6 @@ def _source(estimate: SavedEstimate | Identification | str | Path, number: int) 
     return ComparisonSource(
         compared, context, None if study_result is None else StudyResult.load(study_result)
     )
-
-
-def _require_one_kind(sources: Sequence[ComparisonSource]) -> None:
-    """Raise unless all estimates have the same joints and base parameters, and differ.
-
-    Robots with different lengths have the same names with different groupings.
-    """
-    first = sources[0].compared
-    for other in (source.compared for source in sources[1:]):
-        if other.estimate.joint_names != first.estimate.joint_names:
-            raise FileFormatError(
-                f"{other.label} is of another robot than {first.label}: its joints are "
-                f"{', '.join(other.estimate.joint_names)}"
-            )
-        same = other.estimate.names == first.estimate.names
-        if not same or other.groupings != first.groupings:
-            raise FileFormatError(
-                f"{other.label} has other base parameters than {first.label} "
-                f"({len(other.groupings)}, not {len(first.groupings)}); give estimates of one "
-                "robot with the same joint parameters"
-            )
-    for a, b in combinations((source.compared for source in sources), 2):
-        if np.array_equal(a.estimate.beta, b.estimate.beta):
-            raise FileFormatError(
-                f"{a.label} and {b.label} hold the same estimate; give those of independent logs"
-            )
-
-
-def _outcome(label: str, result: StudyResult) -> dict[str, Any]:
-    """Return verdict, prediction and tracking of the chosen estimate of a study."""
-    validation = result.selected_estimate.validation
-    return {
-        "file": label,
-        "passed": result.verdict.passed,
-        "prediction": None if validation is None else validation.model_dump(mode="json"),
-        "tracking": [
-            asdict(row.case) | {"unit": unit, "rms_error": None if value is None else value.mean}
-            for row in make_tracking_rows(result)
-            for unit, value in row.values.items()
-        ],
-    }
 
 
 def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[str]:

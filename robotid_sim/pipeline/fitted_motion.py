@@ -187,7 +187,15 @@ def make_recording(
             sound = ~(faults.position | faults.lost[:, None])
         log, _ = preprocessor.prepare(log, robot)
     tau = standard_torque(robot, motion.q, motion.dq, motion.ddq, log.tau_meas)
-    tau, lead = _pair_torques(log, tau)
+    # Torques at the starts of their steps, up to a lead time; uneven ones in the middle of steps.
+    if log.torque_times is None:
+        late = log.torque_time_offset / log.dt - 0.5
+        whole = round(late)
+        tau = tau[np.clip(np.arange(len(tau)) - whole, 0, len(tau) - 1)]
+        lead = (whole - late) * log.dt
+    else:
+        middle, lead = log.t + 0.5 * log.dt, 0.0
+        tau = np.stack([np.interp(middle, log.action_times, x) for x in tau.T], axis=1)
     used = slice(None) if motion.row_filter is None else motion.row_filter.sample_slice
     joint = preprocessor.errors_in_variables if isinstance(preprocessor, Adaptive) else preprocessor
     if isinstance(joint, ErrorsInVariables) and joint.noise is not None:
@@ -203,20 +211,6 @@ def make_recording(
         lead=lead,
         position_noise=np.asarray(np.maximum(noise, MIN_NOISE_RATIO * np.abs(log.q).max())),
     )
-
-
-def _pair_torques(log: Log, tau: Float2D) -> tuple[Float2D, float]:
-    """Return torques, shape (N, n), at the starts of their steps, and the remaining lead time [s].
-
-    Torques at uneven times are interpolated to the middle of the steps.
-    """
-    if log.torque_times is not None:
-        middle = log.t + 0.5 * log.dt
-        return np.stack([np.interp(middle, log.action_times, x) for x in tau.T], axis=1), 0.0
-    late = log.torque_time_offset / log.dt - 0.5
-    whole = round(late)
-    source = np.clip(np.arange(len(tau)) - whole, 0, len(tau) - 1)
-    return tau[source], (whole - late) * log.dt
 
 
 class FittedMotion(NamedTuple):
@@ -258,8 +252,13 @@ def fit_motion(
     tuned, nominal, basis = model.preprocessors, model.nominal, model.basis
     robot = robot or nominal
     if structure.terms:
-        again = [_as_decided(plan.preprocessor, use) for use in tuned]
-        tuned = tuple(use.tune(log, robot) for use, log in zip(again, logs, strict=True))
+        again = []
+        for use, log in zip(tuned, logs, strict=True):
+            same = copy_rows(plan.preprocessor, use)
+            if isinstance(same, Adaptive) and isinstance(use, Adaptive):
+                same = replace(same, delay=use.delay)
+            again.append(same.tune(log, robot))
+        tuned = tuple(again)
     motions = motions_of(logs, tuned, robot)
     motion, weights = weigh_logs(motions, nominal, basis)
     rows = build_problem(motion, nominal, basis)
@@ -296,14 +295,6 @@ def _instruments(
     )
     other_motion = replace(motion, q=smooth.q, dq=smooth.dq, ddq=smooth.ddq)
     return build_problem(other_motion, nominal, basis).W
-
-
-def _as_decided(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
-    """Return a preprocessor with the delay and the rows of a tuned one."""
-    same = copy_rows(preprocessor, tuned)
-    if isinstance(same, Adaptive) and isinstance(tuned, Adaptive):
-        return replace(same, delay=tuned.delay)
-    return same
 
 
 def weigh_logs(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float2D
 from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals
 from robotid_sim.diagnostics.residuals import RESIDUAL_REMEDY
 from robotid_sim.dynamics.base_parameters import BaseParameters
@@ -62,7 +62,11 @@ def parameter_rows(fit: "Identification") -> Table:
     phi, beta = nominal.parameters(), basis.project(nominal.parameters())
     consistent = fit.consistent_robot
     identified = np.full(phi.size, np.nan) if consistent is None else consistent.robot.parameters()
-    accuracy = _accuracy(fit)
+    intervals, unknown = fit.intervals(), np.full(beta.size, np.nan)
+    columns = [chosen.std, unknown, unknown]
+    if intervals is not None:
+        columns = [intervals.std, intervals.lower, intervals.upper]
+    accuracy = np.column_stack(columns)
     base_of = {int(column): k for k, column in enumerate(basis.columns)}
     rows = []
     for p, symbol in enumerate(nominal.parameter_names):
@@ -88,15 +92,6 @@ def parameter_rows(fit: "Identification") -> Table:
         note = "alone" if quantity.identifiable else NOT_IDENTIFIABLE_TEXT
         rows.append((quantity.link, quantity.name, "body", quantity.unit, *cells, note))
     return Table(CSV_COLUMNS, tuple(rows))
-
-
-def _accuracy(fit: "Identification") -> Float1D:
-    """Compute standard deviation and interval of base parameters, shape (b, 3); NaN if unknown."""
-    intervals = fit.intervals()
-    if intervals is None:
-        unknown = np.full(fit.chosen.beta.size, np.nan)
-        return np.column_stack([fit.chosen.std, unknown, unknown])
-    return np.column_stack([intervals.std, intervals.lower, intervals.upper])
 
 
 def _cells(*values: float) -> list[str]:

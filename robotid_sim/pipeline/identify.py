@@ -116,7 +116,13 @@ def fit_and_predict(
     """
     if split is None:
         return fit_logs(logs, nominal, basis, plan, rng, progress=progress), None
-    _require_lengths(logs, split)
+    share = split.share or (1.0 / split.blocks if split.blocks else 1.0)
+    shortest = min(float(log.t[-1] - log.t[0]) for log in split.logs or logs)
+    if share * shortest < MIN_PART_TIME:
+        raise OptionError(
+            f"the held-out part is {share * shortest:.3g} s of {shortest:.4g} s; it must have at "
+            f"least {MIN_PART_TIME:g} s: hold out more, or fewer blocks"
+        )
     if split.blocks:
         fit = fit_logs(logs, nominal, basis, plan, rng, progress=progress)
         if not fit.chosen.success:
@@ -138,17 +144,6 @@ def fit_and_predict(
         return fit, None
     test_logs = split.logs or [log.cut(slice(_end(log, split.share), None)) for log in logs]
     return fit, pool_predictions([predict_fit(fit, log, plan) for log in test_logs])
-
-
-def _require_lengths(logs: Sequence[Log], hold_out: HoldOut) -> None:
-    """Raise `OptionError` if the held-out part of a log is too short for a prediction."""
-    share = hold_out.share or (1.0 / hold_out.blocks if hold_out.blocks else 1.0)
-    shortest = min(float(log.t[-1] - log.t[0]) for log in hold_out.logs or logs)
-    if share * shortest < MIN_PART_TIME:
-        raise OptionError(
-            f"the held-out part is {share * shortest:.3g} s of {shortest:.4g} s; it must have at "
-            f"least {MIN_PART_TIME:g} s: hold out more, or fewer blocks"
-        )
 
 
 def select_training_logs(logs: Sequence[Log], hold_out: HoldOut | None) -> list[Log]:

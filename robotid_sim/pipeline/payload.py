@@ -46,9 +46,21 @@ class PayloadResult:
 
     def content(self) -> dict[str, Any]:
         """Return the estimate as JSON values."""
+
+        def numbers(values: Any) -> list[float | None]:
+            return [float(v) if np.isfinite(v) else None for v in np.atleast_1d(values)]
+
         estimate = self.estimate
         if isinstance(estimate, PayloadEstimate):
-            values = _load_content(estimate)
+            values: dict[str, Any] = {
+                "message": estimate.message,
+                "mass": numbers(estimate.mass)[0],
+                "mass_std": numbers(estimate.mass_std)[0],
+                "com": numbers(estimate.com),
+                "com_std": numbers(estimate.com_std),
+                "parameters": dict(zip(LOAD_SYMBOLS, numbers(estimate.phi), strict=True)),
+                "parameters_std": dict(zip(LOAD_SYMBOLS, numbers(estimate.phi_std), strict=True)),
+            }
         else:
             values = {
                 "message": estimate.message,
@@ -131,18 +143,3 @@ def payload(
     constants = estimate_torque_constants(bare, heavy, phi, nominal, basis)
     warning = "; ".join(filter(None, (warning, constants.load_warning)))
     return PayloadResult(nominal.name, logs, constants, warning)
-
-
-def _load_content(estimate: PayloadEstimate) -> dict[str, Any]:
-    def numbers(values: Any) -> list[float | None]:
-        return [float(v) if np.isfinite(v) else None for v in np.atleast_1d(values)]
-
-    return {
-        "message": estimate.message,
-        "mass": numbers(estimate.mass)[0],
-        "mass_std": numbers(estimate.mass_std)[0],
-        "com": numbers(estimate.com),
-        "com_std": numbers(estimate.com_std),
-        "parameters": dict(zip(LOAD_SYMBOLS, numbers(estimate.phi), strict=True)),
-        "parameters_std": dict(zip(LOAD_SYMBOLS, numbers(estimate.phi_std), strict=True)),
-    }

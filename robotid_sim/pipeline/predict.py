@@ -120,7 +120,21 @@ class SavedEstimate:
             )
         estimates = tuple(each for each in self.estimates if each.names == basis.names)
         for each in estimates:
-            _require_one_robot(each, robot, basis, self.name)
+            if each.phi is None:
+                continue
+            if each.phi.size != size(robot.dof):
+                raise FileFormatError(
+                    f"{self.name}: 'phi' of '{each.estimator}' has {each.phi.size} numbers, a "
+                    f"robot with {robot.dof} joints has {size(robot.dof)}"
+                )
+            projected, beta = basis.project(each.phi), each.beta
+            differs = ~(np.abs(projected - beta) <= each.std + PARAMETER_TOLERANCE * np.abs(beta))
+            for j in np.flatnonzero(differs)[:1]:
+                raise FileFormatError(
+                    f"{self.name}: '{basis.names[j]}' of '{each.estimator}' is {beta[j]:.4g} in "
+                    f"'beta' and {projected[j]:.4g} from 'phi'; the file was edited or is of "
+                    "another robot; repeat `identify`"
+                )
         return replace(self, estimates=estimates)
 
 
@@ -292,23 +306,3 @@ def _require_format(name: str) -> Iterator[None]:
 def _read(kind: type[Parsed], content: object) -> Parsed:
     """Convert JSON values to a dataclass; texts that are numbers become numbers."""
     return TypeAdapter(kind, config=ConfigDict(extra="forbid")).validate_python(content)
-
-
-def _require_one_robot(estimate: Estimate, robot: Robot, basis: BaseParameters, name: str) -> None:
-    """Raise `FileFormatError` if the standard parameters contradict `beta`."""
-    if (phi := estimate.phi) is None:
-        return
-    if phi.size != size(robot.dof):
-        raise FileFormatError(
-            f"{name}: 'phi' of '{estimate.estimator}' has {phi.size} numbers, a robot with "
-            f"{robot.dof} joints has {size(robot.dof)}"
-        )
-    projected, beta = basis.project(phi), estimate.beta
-    for j in np.flatnonzero(
-        ~(np.abs(projected - beta) <= estimate.std + PARAMETER_TOLERANCE * np.abs(beta))
-    )[:1]:
-        raise FileFormatError(
-            f"{name}: '{basis.names[j]}' of '{estimate.estimator}' is "
-            f"{beta[j]:.4g} in 'beta' and {projected[j]:.4g} from 'phi'; the "
-            "file was edited or is of another robot; repeat `identify`"
-        )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
+from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.diagnostics.directions import WeakDirection, weakest_direction, weakest_directions
 from robotid_sim.diagnostics.essential import essential_parameters
 from robotid_sim.diagnostics.intervals import information_shares
@@ -28,7 +28,6 @@ from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.refit import MAX_WINDOWS, windows_of
 from robotid_sim.preprocess.adaptive import smoother_of
 from robotid_sim.preprocess.faults import find_faults, repair_log
-from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
 
@@ -66,11 +65,17 @@ class FrictionCurve:
 def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCurve]:
     """Compute the measured and the fitted friction of every joint.
 
-    Accelerations follow from smoothed positions: a motion that also follows from torques contains
-    the noise of both, which only the rows of a fit weight correctly.
+    Accelerations follow from smoothed positions, if the preprocessor has a smoother: a motion that
+    also follows from torques contains the noise of both, which only the rows of a fit weight
+    correctly.
     """
-    model, pairs = fit.model, zip(logs, fit.preprocessors, strict=True)
-    motions = [_motion_of_positions(log, preprocessor, fit.nominal) for log, preprocessor in pairs]
+    model, motions = fit.model, []
+    for log, preprocessor in zip(logs, fit.preprocessors, strict=True):
+        smoother = smoother_of(preprocessor)
+        if smoother is None:
+            motions.append(preprocessor(log, fit.nominal))
+        else:
+            motions.append(smoother(repair_log(log, find_faults(log)), fit.nominal))
     dq = np.concatenate([_select_samples(motion, motion.dq) for motion in motions])
     measured = np.concatenate(
         [
@@ -78,13 +83,17 @@ def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCu
             for motion in motions
         ]
     )
-    curves = []
+    curves, speed_terms = [], [t for t in fit.structure.robot_terms() if t.kind in SPEED_TERMS]
     for j, joint in enumerate(model.joints):
         share = np.linspace(-1.0, 1.0, CURVE_SAMPLES)
         speed = share * np.abs(share) * np.abs(dq[:, j]).max()
         law = joint.friction
         fitted = law.Fv * speed + law.Fc * np.tanh(speed / law.eps) + law.Fo
-        fitted = fitted + _terms_at_speeds(fit, model, j, speed)
+        alone = np.zeros((speed.size, model.dof))  # the other joints are at rest
+        rest = np.zeros_like(alone)
+        alone[:, j] = speed
+        terms = [t for t in speed_terms if t.joint == joint.name]
+        fitted = fitted + terms_torque(model, terms, rest, alone, rest, in_order=False)[:, j]
         parts = equal_parts(dq[:, j], BIN_COUNT)
         means = [(dq[part, j].mean(), measured[part, j].mean()) for part in parts]
         at, mean = np.array(means).T
@@ -92,17 +101,6 @@ def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCu
         unit = model.joint_units[j]
         curves.append(FrictionCurve(joint.name, unit, at, mean, speed, fitted, unmodeled))
     return curves
-
-
-def _motion_of_positions(log: Log, preprocessor: Preprocessor, nominal: Robot) -> Motion:
-    """Compute the motion of a log from its positions alone, if the preprocessor has a smoother.
-
-    A motion that also follows from the model hides errors of both.
-    """
-    smoother = smoother_of(preprocessor)
-    if smoother is None:
-        return preprocessor(log, nominal)
-    return smoother(repair_log(log, find_faults(log)), nominal)
 
 
 def _select_samples(motion: Motion, signal: Float2D) -> Float2D:
@@ -123,16 +121,6 @@ def _compute_frictionless_torque(fit: Identification, model: Robot, motion: Moti
 def equal_parts(at: Float1D, bins: int) -> list[Int1D]:
     """Split samples into bins of equal size, in ascending order of `at`."""
     return np.array_split(np.argsort(at, kind="stable"), min(bins, at.size))
-
-
-def _terms_at_speeds(fit: Identification, model: Robot, joint: int, speed: Float1D) -> Float1D:
-    """Compute the torque of the terms of a joint over its speed, other joints at rest."""
-    name = model.joint_names[joint]
-    terms = [t for t in fit.structure.robot_terms() if t.joint == name and t.kind in SPEED_TERMS]
-    dq = np.zeros((speed.size, model.dof))
-    still = np.zeros_like(dq)
-    dq[:, joint] = speed
-    return np.asarray(terms_torque(model, terms, still, dq, still, in_order=False)[:, joint])
 
 
 def _find_unmodeled_torque(
@@ -202,8 +190,8 @@ def weakest_of(fit: Identification) -> tuple[WeakDirection, ...]:
 def bin_residuals(fit: Identification) -> list[BinnedResidual]:
     """Compute the mean residual of every joint over its position, velocity and load.
 
-    Residuals are those without unmodeled torque. Over load they are multiplied by the sign of the
-    velocity, like friction.
+    Means are over their standard errors. Residuals are those without unmodeled torque. Over load
+    they are multiplied by the sign of the velocity, like friction.
     """
     rows, states = fit.problem_without_terms, joint_states(fit.motion, fit.model)
     residual = rows.unstack_rows(rows.y - rows.W @ fit.chosen.beta)
@@ -219,56 +207,44 @@ def bin_residuals(fit: Identification) -> list[BinnedResidual]:
         size = np.abs(at).max(axis=0)
         at = at / np.where(size > 0.0, size, 1.0)
         for j in map(int, np.flatnonzero(rows.measured_joints)):
-            binned.append(BinnedResidual(quantity, j, *_scale_by_error(at[:, j], values[:, j])))
+            bins = min(max(len(at) // MIN_BIN_SAMPLES, 2), MAX_RESIDUAL_BINS)
+            parts, centered = equal_parts(at[:, j], bins), values[:, j].copy()
+            mean = np.array([values[part, j].mean() for part in parts])
+            for part, value in zip(parts, mean, strict=True):
+                centered[part] -= value
+            # Residuals are correlated in time.
+            independent = float(effective_rows(autocorrelation(centered[:, None]))[0])
+            variance = float((centered**2).sum()) / max(len(at) - bins, 1)
+            error = max(np.sqrt(variance * bins / independent), np.finfo(float).tiny)
+            center = np.array([at[part, j].mean() for part in parts])
+            binned.append(BinnedResidual(quantity, j, center, mean / error))
     return binned
-
-
-def _scale_by_error(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
-    """Return the mean value of `at` in bins, and their mean residuals over their standard errors.
-
-    The standard error accounts for residuals that are correlated in time.
-    """
-    bins = min(max(at.size // MIN_BIN_SAMPLES, 2), MAX_RESIDUAL_BINS)
-    parts = equal_parts(at, bins)
-    mean, centered = np.array([residual[part].mean() for part in parts]), residual.copy()
-    for part, value in zip(parts, mean, strict=True):
-        centered[part] -= value
-    independent = float(effective_rows(autocorrelation(centered[:, None]))[0])
-    variance = float((centered**2).sum()) / max(at.size - bins, 1)
-    error = max(np.sqrt(variance * bins / independent), np.finfo(float).tiny)
-    return np.array([at[part].mean() for part in parts]), mean / error
 
 
 @one_blas_thread()
 def information_over_time(fit: Identification) -> InformationShares:
     """Compute the shares of stretches of the motion in the information on every parameter."""
-    stretches, noun = _stretches(fit)
-    used = {name: use for name, use in stretches.items() if use.any()}
-    shares = information_shares(fit.problem, weights_of(fit.chosen), list(used.values()))
-    return InformationShares(tuple(used), noun, shares)
-
-
-def _stretches(fit: Identification) -> tuple[dict[str, Bool1D], str]:
-    """Return the samples of stretches by name, and a noun phrase for a stretch.
-
-    Of a periodic motion, stretches are parts of the period, in all periods together.
-    """
     times, period = fit.problem.times, fit.problem.period
     if period is None:
-        windows = windows_of(fit)
+        windows, noun = windows_of(fit), "a stretch of the motion"
         logs = len({window.group for window in windows}) > 1
-        return {
+        stretches = {
             f"{f'{w.group}, ' if logs else ''}{w.low:.3g} to {w.high:.3g} s": is_within(
                 times, [[w.low, w.high]]
             )
             for w in windows
-        }, "a stretch of the motion"
-    part = np.floor(np.mod(times, period) / period * MAX_WINDOWS)
-    ends = np.linspace(0.0, period, MAX_WINDOWS + 1)
-    by_name = {
-        f"{ends[k]:.3g} to {ends[k + 1]:.3g} s": np.asarray(part == k) for k in range(MAX_WINDOWS)
-    }
-    return by_name, "a stretch of the period, in all periods"
+        }
+    else:
+        noun = "a stretch of the period, in all periods"
+        part = np.floor(np.mod(times, period) / period * MAX_WINDOWS)
+        ends = np.linspace(0.0, period, MAX_WINDOWS + 1)
+        stretches = {
+            f"{ends[k]:.3g} to {ends[k + 1]:.3g} s": np.asarray(part == k)
+            for k in range(MAX_WINDOWS)
+        }
+    used = {name: use for name, use in stretches.items() if use.any()}
+    shares = information_shares(fit.problem, weights_of(fit.chosen), list(used.values()))
+    return InformationShares(tuple(used), noun, shares)
 
 
 @one_blas_thread()

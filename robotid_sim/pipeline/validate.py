@@ -277,16 +277,14 @@ def _apply_choices(
     """Return the study with other choices for its loop; options by task are kept."""
     chosen: dict[str, Any] = {key: tuple(v) for key, v in names.items() if v is not None}
     if tasks is not None:
-        chosen["tasks"] = dict(_task(word, config.control.tasks) for word in tasks)
+        options, chosen["tasks"] = config.control.tasks, {}
+        for word in tasks:
+            name, _, file = word.partition(":")
+            if name == CSV_TASK and file:
+                chosen["tasks"][CSV_TASK] = {**options.get(CSV_TASK, {}), "path": file}
+            else:
+                chosen["tasks"][word] = options.get(word, {})
     if runs is not None:
         chosen["runs"] = runs
     control = config.control.model_copy(update=chosen)
     return config.model_copy(update={"control": control})
-
-
-def _task(word: str, tasks: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """Return name and options of a task; ``csv:`` is followed by the file of its path."""
-    name, _, file = word.partition(":")
-    if name != CSV_TASK or not file:
-        return word, tasks.get(word, {})
-    return CSV_TASK, {**tasks.get(CSV_TASK, {}), "path": file}

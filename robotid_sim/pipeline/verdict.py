@@ -86,12 +86,15 @@ def verdict(
     contact = CheckResult.from_limit("no_link_contact", float(len(touching)), 0.0)
     contact = contact.model_copy(update={"message": "; ".join(map(str, touching))})
     clipped = sum(int(find_saturation(each).any(axis=1).sum()) for each in (log, unseen))
+    errors = [] if chosen.validation is None else chosen.validation.model_error_relative
+    numbers = [e for e in errors if e is not None]
+    worst = max(numbers) if numbers and len(numbers) == len(errors) else None
     checks = [
         _limits_check(plant, [log, unseen]),
         *([contact] if setup.excitation.has_clearance else []),
         _rank_check(fit),
         _reload_check(fit, identified_urdf),
-        _model_error_check(chosen, limits.model_error),
+        CheckResult.from_limit("model_predicts_validation_motion", worst, limits.model_error),
         *([_noise_check(setup, log, fit, noise)] if noisy else []),
         *([] if diagnosis is None else [_causes_check(log, diagnosis, fit)]),
         CheckResult.from_limit("no_torque_saturation", float(clipped), 0.0),
@@ -237,26 +240,16 @@ def _reload_check(fit: Identification, path: Path | None) -> CheckResult:
     name, difference = "written_urdf_matches_model", None
     if path is not None and fit.consistent_robot is not None:
         try:
-            difference = _reload_difference(fit.consistent_robot.robot, Robot.from_urdf(path))
+            robot = fit.consistent_robot.robot
+            motion = default_path(robot)
+            reference = motion(np.linspace(0.0, motion.duration, 200))
+            state = (reference.q, reference.dq, reference.ddq)
+            torque = rigid_body_torque(robot, *state)
+            error = np.abs(rigid_body_torque(Robot.from_urdf(path), *state) - torque).max()
+            difference = float(error / np.abs(torque).max())
         except RobotIdError:
             difference = None
     return CheckResult.from_limit(name, difference, RELOAD_TOLERANCE)
-
-
-def _reload_difference(robot: Robot, reloaded: Robot) -> float:
-    motion = default_path(robot)
-    reference = motion(np.linspace(0.0, motion.duration, 200))
-    state = (reference.q, reference.dq, reference.ddq)
-    torque = rigid_body_torque(robot, *state)
-    error = np.abs(rigid_body_torque(reloaded, *state) - torque).max()
-    return float(error / np.abs(torque).max())
-
-
-def _model_error_check(chosen: EstimateResult, limit: float) -> CheckResult:
-    errors = [] if chosen.validation is None else chosen.validation.model_error_relative
-    numbers = [e for e in errors if e is not None]
-    worst = max(numbers) if numbers and len(numbers) == len(errors) else None
-    return CheckResult.from_limit("model_predicts_validation_motion", worst, limit)
 
 
 def find_saturation(log: Log) -> Bool2D:

@@ -22,10 +22,10 @@ MIN_SAMPLES = 50
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows of a log that enter the fit: times to drop, samples to mask, low-pass, decimation.
+    """Options for the rows of a fit: times to drop, samples to mask, low-pass, decimation.
 
-    They are equal for torque and regressor. Masked samples are excluded before the low-pass, joint
-    by joint, see `GatedRowFilter`.
+    The rows are those of torque and regressor. Masked samples are excluded before the low-pass,
+    joint by joint, see `GatedRowFilter`.
     """
 
     cutoff: float = 5.0
@@ -33,7 +33,7 @@ class Rows:
     rate: float = 10.0
     """Rows per second after decimation [Hz]; at least twice `cutoff`."""
     tail: float = 0.3
-    """Time dropped at the start of the motion and at the end of the log [s]."""
+    """Time dropped at the start of the motion and at the end of the log, before filtering [s]."""
     edge: float = 0.1
     """Time dropped at both ends after filtering [s]."""
     outliers: float = 0.0
@@ -62,7 +62,7 @@ class Rows:
             )
 
     def cycles(self, dt: float) -> tuple[float, ...] | None:
-        """Return the cut-offs of the joints in cycles per time dt [s]; None for a common one."""
+        """Return the cut-offs in cycles per sample of dt [s]; None if all joints share `cutoff`."""
         return tuple(cutoff * dt for cutoff in self.cutoffs) or None
 
     def require_joints(self, count: int) -> None:
@@ -84,7 +84,7 @@ class Rows:
         return max(samples, MIN_SAMPLES) * dt + 2.0 * self.tail
 
     def samples(self, log: Log, begin: float) -> slice:
-        """Return the samples of a log from the time `begin` [s], without its tail."""
+        """Return the samples of a log from the time `begin` [s] on, without `tail` at its end."""
         first = int((log.t < begin - 0.5 * log.dt).sum())
         return slice(first, log.t.size - round(self.tail / log.dt))
 
@@ -93,9 +93,9 @@ class Rows:
     ) -> RowFilter:
         """Make the row filter of a log; the approach before time zero is dropped.
 
-        `low_velocity` needs the velocity dq, shape (N, n); `samples` replace the samples by `tail`.
-        Raises `LogError` if the log is too short, and `OptionError` if it is sampled too slowly, or
-        joints have no cut-off.
+        `low_velocity` needs the velocity dq, shape (N, n); `samples`, if given, are used instead of
+        those that remain without the times `tail`. Raises `LogError` if the log is too short, and
+        `OptionError` if it is sampled too slowly, or joints have no cut-off.
         """
         self.require_joints(log.dof)
         if samples is None:
@@ -128,8 +128,8 @@ class Preprocessor(ABC):
     needs_period: ClassVar[bool] = False
     """Whether it needs periodic logs."""
     exactness: ClassVar[float] = 1e-4
-    """Maximum error of a parameter without noise over the Cramér-Rao standard deviation of 1 %
-    torque noise; rounding error for exact methods."""
+    """Maximum error of a parameter from a log without noise, over the Cramér–Rao bound at 1 %
+    torque noise; exact methods have rounding errors only."""
 
     delay: float | None = None
     """Torque delay that it corrects [s]; None if unknown."""
@@ -141,7 +141,7 @@ class Preprocessor(ABC):
         """Compute the motion at the times where the torque acts; `robot` is the nominal model."""
 
     def tune(self, log: Log, robot: Robot) -> Self:
-        """Fix everything that depends on the log.
+        """Determine all quantities that depend on the log; return the preprocessor with them.
 
         Parameters
         ----------
@@ -203,8 +203,8 @@ class RowPreprocessor(Preprocessor):
         interpolated to separate torque times.
         """
         if log.torque_times is not None:
-            even = CubicSpline(log.t + log.torque_time_offset, np.stack([q, dq, ddq], axis=1))
-            q, dq, ddq = even(log.action_times).swapaxes(0, 1)
+            spline = CubicSpline(log.t + log.torque_time_offset, np.stack([q, dq, ddq], axis=1))
+            q, dq, ddq = spline(log.action_times).swapaxes(0, 1)
         return Motion(
             t=log.action_times,
             q=q,

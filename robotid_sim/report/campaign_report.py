@@ -35,6 +35,15 @@ def campaign_report(
     done = sum(row.status == DONE for row in rows)
     finding = f"{done} of {len(rows)} trials are finished; metrics are {', '.join(plan.record)}."
     answers = Section(title="Answer", text=plan.question, notes=tuple(sentences))
+    failures = statistics.failures(rows).most_common(20)
+    failure_table = Table.from_columns(
+        {
+            "status": [status for (status, _), _ in failures],
+            "reason": [reason for (_, reason), _ in failures],
+            "trials": [str(count) for _, count in failures],
+        },
+        text_columns=2,
+    )
     return Page(
         title=plan.title,
         finding=sentences[0] if sentences else finding,
@@ -50,7 +59,7 @@ def campaign_report(
             *((answers,) if sentences else ()),
             *(_metric_section(plan, rows, metric) for metric in plan.record),
             *_effects(plan, rows),
-            *_failures(rows),
+            *([Section(title="Failures", tables=(failure_table,))] if failures else []),
             Section(
                 title="Plan",
                 text=f"{work}. `{command}` resumes the campaign; finished trials are kept.",
@@ -140,21 +149,6 @@ def _effects(plan: CampaignPlan, rows: Sequence[TrialRow]) -> tuple[Section, ...
         "and interaction of factors."
     )
     return (Section(title="Effects of factors", text=text, tables=(Table.from_columns(columns),)),)
-
-
-def _failures(rows: Sequence[TrialRow]) -> tuple[Section, ...]:
-    failures = statistics.failures(rows).most_common(20)
-    if not failures:
-        return ()
-    table = Table.from_columns(
-        {
-            "status": [status for (status, _), _ in failures],
-            "reason": [reason for (_, reason), _ in failures],
-            "trials": [str(count) for _, count in failures],
-        },
-        text_columns=2,
-    )
-    return (Section(title="Failures", tables=(table,)),)
 
 
 def forecast_text(forecast: CampaignForecast) -> Iterator[Text]:

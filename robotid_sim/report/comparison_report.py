@@ -53,6 +53,15 @@ def comparison_report(comparison: EstimateComparison, command: str) -> Page:
         sections.append(Section(title="Prediction", text=text, tables=(predictions,)))
     if tracking := make_tracking_table(comparison.results):
         sections.append(Section(title="Closed loop", tables=(tracking,)))
+    # The only pair is shown, and of several pairs those that differ.
+    several, differing = len(agreement.pairs) > 1, []
+    for k, pair in enumerate(agreement.pairs, 1):
+        if several and pair.is_agreement:
+            continue
+        chart, title = differences(pair), "Differences"
+        if several:
+            chart, title = replace(chart, name=f"{chart.name}-{k}"), f"{title} of pair {k}"
+        differing.append(Section(title=title, charts=(chart,), tables=(difference_table(pair),)))
     return Page(
         title=f"Comparison of {len(estimates)} estimates",
         finding=f"{agreement.agreement_text[0].upper()}{agreement.agreement_text[1:]}.",
@@ -64,25 +73,12 @@ def comparison_report(comparison: EstimateComparison, command: str) -> Page:
         ),
         sections=(
             Section(title="Agreement", tables=(pair_table(agreement),), notes=comparison.notes),
-            *_pair_sections(agreement.pairs),
+            *differing,
             Section(title="Parameters", tables=(parameters_table(estimates),)),
             *sections,
             Section(title="Reproduce", code=command),
         ),
     )
-
-
-def _pair_sections(pairs: Sequence[Difference]) -> list[Section]:
-    """Build the sections of the only pair, or of all pairs that differ."""
-    sections = []
-    for k, pair in enumerate(pairs, 1):
-        if len(pairs) > 1 and pair.is_agreement:
-            continue
-        chart, title = differences(pair), "Differences"
-        if len(pairs) > 1:
-            chart, title = replace(chart, name=f"{chart.name}-{k}"), f"{title} of pair {k}"
-        sections.append(Section(title=title, charts=(chart,), tables=(difference_table(pair),)))
-    return sections
 
 
 def parameters_table(estimates: Sequence[ComparedEstimate]) -> Table:
@@ -316,7 +312,21 @@ def _differences(certificate: Certificate) -> tuple[Section, ...]:
     if not pairs:
         return ()
     first, several = pairs[0], len(pairs) > 1
-    text = _explain_statistic(certificate.verdict.checks, pairs)
+    text = (
+        "The compared estimates are unconstrained: the difference d of two estimates of one robot "
+        "has the covariance C = C₁ + C₂, and dᵀ C⁻¹ d over the number of parameters is about 1."
+    )
+    checks = certificate.verdict.checks
+    band = next((check for check in checks if check.name == "estimates_agree_jointly"), None)
+    if band is None:
+        text += " The covariances follow from too few residuals for a test."
+    else:
+        total, directions = sum(p.chi_squared for p in pairs), sum(p.rank for p in pairs)
+        text += (
+            f" Here it is {number(total, 4)} for {directions} parameters, "
+            f"{number(band.value, 3)} each; between {number(band.lower, 3)} and "
+            f"{number(band.limit, 3)} the estimates agree."
+        )
     if several:
         text += f" Figure and table are of seed {certificate.engine_comparisons[0].seed}."
     return (

@@ -50,6 +50,16 @@ def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
     tables = [tasks_table(loop), errors_table(loop, units), effort_table(loop, units)]
     if any(run.step is not None for run in loop.runs):
         tables.append(steps_table(loop))
+    notes = [
+        "IAE, ITAE: integral of |error|, and of time x |error|, summed over the joints.",
+        "Torque and torque rate: root of the sum over the joints of the mean squares. Chatter: the "
+        "share of the energy of the torque rate above 50 Hz that the motion does not require.",
+    ]
+    if any(task.path is not None for task in loop.tasks):
+        notes.append(
+            "κ(J): condition number of the Jacobian of the tool, lengths in meters; 1 is best, and "
+            "it becomes infinite at a singularity."
+        )
     return Section(
         title="Closed loop",
         text=_text(loop),
@@ -61,7 +71,7 @@ def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
         ),
         tables=tuple(tables),
         notes=(
-            *_column_notes(loop),
+            *notes,
             *(f"Ended early: {failure}" for failure in loop.failures),
             *feedback_notes(loop, names),
             *better_nominal_notes(loop, units),
@@ -87,21 +97,6 @@ def _text(loop: ClosedLoop) -> str:
             "Figures show the first run."
         )
     return text
-
-
-def _column_notes(loop: ClosedLoop) -> list[str]:
-    """Explain the columns of the tables."""
-    notes = [
-        "IAE, ITAE: integral of |error|, and of time x |error|, summed over the joints.",
-        "Torque and torque rate: root of the sum over the joints of the mean squares. Chatter: the "
-        "share of the energy of the torque rate above 50 Hz that the motion does not require.",
-    ]
-    if any(task.path is not None for task in loop.tasks):
-        notes.append(
-            "κ(J): condition number of the Jacobian of the tool, lengths in meters; 1 is best, and "
-            "it becomes infinite at a singularity."
-        )
-    return notes
 
 
 def better_nominal_notes(loop: ClosedLoop, units: Sequence[str]) -> list[str]:

@@ -70,19 +70,16 @@ def write_page(
     if page.replay is not None and not replay:
         page, omission_notes = dataclasses.replace(page, replay=None), [MISSING_REPLAY_TEXT]
     if figures is not None:
-        _write_figures(page, make_folder(figures), progress, workers)
+        # Matplotlib takes a second to load.
+        from robotid_sim.report.draw import draw
+
+        folder = make_folder(figures)
+        charts = [chart for section in page.sections for chart in section.charts]
+        drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
+        for chart, drawing in zip(charts, drawings, strict=True):
+            drawing.save(folder, chart.name)
     write_text(path, page_text(page, omission_notes))
     progress("report", 1.0)
-
-
-def _write_figures(page: Page, folder: Path, progress: Progress, workers: int) -> None:
-    # Matplotlib takes a second to load.
-    from robotid_sim.report.draw import draw
-
-    charts = [chart for section in page.sections for chart in section.charts]
-    drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
-    for chart, drawing in zip(charts, drawings, strict=True):
-        drawing.save(folder, chart.name)
 
 
 def page_text(page: Page, omission_notes: Sequence[str] = ()) -> str:
@@ -215,11 +212,21 @@ def prose(text: str, explained: set[str] | None = None) -> Markup:
     page, and is extended.
     """
     explained = set() if explained is None else explained
-    parts = _CODE_PATTERN.split(text)
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part[1:-1]) if k % 2 else _mark_meanings(part, explained)
-        for k, part in enumerate(parts)
-    )
+    html = Markup("")
+    for k, part in enumerate(_CODE_PATTERN.split(text)):
+        if k % 2:
+            html += Markup("<code>{}</code>").format(part[1:-1])
+            continue
+        end = 0
+        for match in _TERM_PATTERN.finditer(part):
+            meaning = _lookup_meaning(match)
+            if meaning not in explained:
+                explained.add(meaning)
+                html += escape(part[end : match.start()])
+                html += Markup('<abbr title="{}" tabindex="0">{}</abbr>').format(meaning, match[0])
+                end = match.end()
+        html += escape(part[end:])
+    return html
 
 
 def explain_column(column: str) -> str:
@@ -228,18 +235,6 @@ def explain_column(column: str) -> str:
         return COLUMN_MEANINGS[column]
     match = _TERM_PATTERN.search(column)
     return _lookup_meaning(match) if match else ""
-
-
-def _mark_meanings(text: str, explained: set[str]) -> Markup:
-    html, end = Markup(""), 0
-    for match in _TERM_PATTERN.finditer(text):
-        meaning = _lookup_meaning(match)
-        if meaning not in explained:
-            explained.add(meaning)
-            html += escape(text[end : match.start()])
-            html += Markup('<abbr title="{}" tabindex="0">{}</abbr>').format(meaning, match[0])
-            end = match.end()
-    return html + escape(text[end:])
 
 
 def _lookup_meaning(match: re.Match[str]) -> str:

@@ -120,43 +120,33 @@ def _percents(x: Float1D) -> list[str]:
 
 def remarks(predicted: LogPrediction, unmodeled: Sequence[UnmodeledFunction]) -> list[str]:
     """Explain the scores of individual joints, one sentence each."""
-    ours, nominal = (part.torque_rms_relative for part in (predicted.identified, predicted.nominal))
-    worse = np.array(predicted.identified.joint_names)[ours > nominal].tolist()
-    sentences = [*_explain_unmodeled(predicted), *_explain_limits(predicted, unmodeled)]
+    ours, without, nominal = (
+        part.torque_rms_relative
+        for part in (predicted.identified, predicted.parameters, predicted.nominal)
+    )
+    names = predicted.identified.joint_names
+    worse = np.array(names)[ours > nominal].tolist()
+    sentences = []
+    for j, name in enumerate(names):
+        quantities = [f.quantity for f in predicted.added if f.joint == name]
+        if quantities and percent(ours[j]) != percent(without[j]):
+            sentences.append(
+                f"{name}: predicted with the unmodeled torque as a function of "
+                f"{', '.join(quantities)}; with parameters alone the filtered error is "
+                f"{percent(without[j])}, not {percent(ours[j])}."
+            )
+    for j, name in enumerate(names):
+        if predicted.explained_share[j] < MIN_EXPLAINED_SHARE:
+            share = percent(max(predicted.explained_share[j], 0.0))
+            causes = [f.cause for f in unmodeled if f.joint == name]
+            sentences.append(
+                f"{name}: the estimate explains {share} of the torque variance; "
+                f"{'; '.join(causes or [_limit(predicted, j)])}."
+            )
     if worse:
         sentences.append(
             f"The nominal model predicts {', '.join(worse)} better than the estimate. Check "
             f"whether payload, zero positions or sensors changed; run `robotid diagnose`."
-        )
-    return sentences
-
-
-def _explain_unmodeled(predicted: LogPrediction) -> list[str]:
-    """Explain the effect of unmodeled torque on the prediction of every joint."""
-    names, sentences = predicted.identified.joint_names, []
-    combined, without = (
-        part.torque_rms_relative for part in (predicted.identified, predicted.parameters)
-    )
-    for j, name in enumerate(names):
-        quantities = [f.quantity for f in predicted.added if f.joint == name]
-        if quantities and percent(combined[j]) != percent(without[j]):
-            sentences.append(
-                f"{name}: predicted with the unmodeled torque as a function of "
-                f"{', '.join(quantities)}; with parameters alone the filtered error is "
-                f"{percent(without[j])}, not {percent(combined[j])}."
-            )
-    return sentences
-
-
-def _explain_limits(predicted: LogPrediction, unmodeled: Sequence[UnmodeledFunction]) -> list[str]:
-    """Explain the limit of the prediction of every joint with a poor prediction."""
-    names, sentences = predicted.identified.joint_names, []
-    for j in np.flatnonzero(predicted.explained_share < MIN_EXPLAINED_SHARE):
-        share = percent(max(predicted.explained_share[j], 0.0))
-        causes = [f.cause for f in unmodeled if f.joint == names[j]]
-        sentences.append(
-            f"{names[j]}: the estimate explains {share} of the torque variance; "
-            f"{'; '.join(causes or [_limit(predicted, int(j))])}."
         )
     return sentences
 

@@ -162,34 +162,31 @@ def _count_expected(claims: Sequence[Claim]) -> str:
 
 
 def _verdict_sections(claims: Sequence[tuple[str, Claim]]) -> Iterator[Section]:
+    columns = ("claim", "reason", "published", "ours (95 %)", "expected")
     for verdict, heading in HEADINGS.items():
         chosen = [(paper, claim) for paper, claim in claims if claim.verdict_text == verdict]
-        if chosen:
-            table = _claim_table(chosen)
-            yield Section(title=heading, text=LEAD_TEXTS[verdict], tables=(table,))
-
-
-def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
-    several = any(paper for paper, _ in claims)
-    rows = []
-    for paper, claim in claims:
-        printed = claim.printed
-        claim_text = f"{printed.claim} ({printed.source})" if printed.source else printed.claim
-        reason = claim.reason
-        if printed.missing:
-            reason = f"Not printed: {printed.missing}. {reason}"
-        elif claim.verdict_text == "conditional":
-            reason = f"Condition: {'; '.join(claim.remaining_conditions)}. {reason}"
-        lead = (paper, claim_text, reason) if several else (claim_text, reason)
-        published, ours, interval, band, met = claim_cells(claim)
-        value = ours if interval == "-" else f"{ours} ({interval})"
-        rows.append((*lead, published, value, band if met == "-" else f"{band}: {met}"))
-    columns = ("claim", "reason", "published", "ours (95 %)", "expected")
-    return Table(
-        columns=("paper", *columns) if several else columns,
-        rows=tuple(rows),
-        text_columns=3 if several else 2,
-    )
+        if not chosen:
+            continue
+        several = any(paper for paper, _ in chosen)
+        rows = []
+        for paper, claim in chosen:
+            printed = claim.printed
+            claim_text = f"{printed.claim} ({printed.source})" if printed.source else printed.claim
+            reason = claim.reason
+            if printed.missing:
+                reason = f"Not printed: {printed.missing}. {reason}"
+            elif claim.verdict_text == "conditional":
+                reason = f"Condition: {'; '.join(claim.remaining_conditions)}. {reason}"
+            lead = (paper, claim_text, reason) if several else (claim_text, reason)
+            published, ours, interval, band, met = claim_cells(claim)
+            value = ours if interval == "-" else f"{ours} ({interval})"
+            rows.append((*lead, published, value, band if met == "-" else f"{band}: {met}"))
+        table = Table(
+            columns=("paper", *columns) if several else columns,
+            rows=tuple(rows),
+            text_columns=3 if several else 2,
+        )
+        yield Section(title=heading, text=LEAD_TEXTS[verdict], tables=(table,))
 
 
 def claim_cells(claim: Claim) -> tuple[str, ...]:

@@ -40,7 +40,6 @@ from robotid_sim.validation.prediction import Prediction
 if TYPE_CHECKING:
     from robotid_sim.diagnostics.cause import Diagnosis
     from robotid_sim.diagnostics.intervals import Intervals
-    from robotid_sim.estimation.body_intervals import BodyQuantity
     from robotid_sim.estimation.estimate import Estimate
     from robotid_sim.excitation.design import ExcitationQuality
     from robotid_sim.pipeline.assess import Assessment, FittedLog
@@ -95,18 +94,6 @@ def make_preprocessing_section(part: FittedLog, log: Log, *compared: Table) -> S
     decision = f" ({part.preprocessor.message})" if part.preprocessor.message else ""
     files = ", ".join(log.provenance.get("imported", ()))
     file_text = f"{files}: " if files else ""
-    return Section(
-        title="Preprocessing",
-        text=f"{file_text}{log.t.size} samples at {1.0 / log.dt:g} Hz, {log.t[-1] - log.t[0]:.4g} "
-        f"s; preprocessor '{part.method}'{decision}. Torque and regressor pass the same filter.",
-        charts=(torque_filters(log, part.motion, part.torques_by_filter),),
-        tables=(noise_table(log), *compared),
-        notes=(*_plant(log), *log.provenance.get("notes", ())),
-    )
-
-
-def _plant(log: Log) -> tuple[str, ...]:
-    """Describe the plant of a simulated log: engine, friction law and drive."""
     engine = log.provenance.get("engine")
     notes = [f"Engine of the plant: {engine}."] if engine else []
     for key, name, text in (
@@ -117,7 +104,14 @@ def _plant(log: Log) -> tuple[str, ...]:
             options = dict(log.provenance[key])
             numbers = ", ".join(f"{k} {v}" for k, v in options.items() if k != name)
             notes.append(f"{text} {options[name]}{f' ({numbers})' if numbers else ''}.")
-    return tuple(notes)
+    return Section(
+        title="Preprocessing",
+        text=f"{file_text}{log.t.size} samples at {1.0 / log.dt:g} Hz, {log.t[-1] - log.t[0]:.4g} "
+        f"s; preprocessor '{part.method}'{decision}. Torque and regressor pass the same filter.",
+        charts=(torque_filters(log, part.motion, part.torques_by_filter),),
+        tables=(noise_table(log), *compared),
+        notes=(*notes, *log.provenance.get("notes", ())),
+    )
 
 
 def parameters_section(
@@ -211,19 +205,29 @@ def bodies_section(fit: Identification, true: Robot | None = None) -> Section:
     bodies, true_column = iter(fit.bodies()), () if true is None else ("true",)
     rows = []
     for k, link in enumerate(fit.nominal.links):
+        if true is not None:
+            mass, center, central = unpack(true.links[k].phi)
+            values = ([mass], center.tolist(), np.diag(central).tolist())
+            true_values = dict(zip((name for name, *_ in QUANTITY_GROUPS), values, strict=True))
         for name, unit, factor, count in QUANTITY_GROUPS:
             part = list(islice(bodies, count))
             if not part:
                 break
             models = [[body.nominal for body in part], [body.identified for body in part]]
             if true is not None:
-                models.append(_body_numbers(true.links[k].phi)[name])
+                models.append(true_values[name])
             cells = [
                 ", ".join(number_within(factor * x, factor * body.std) for x, body in pairs)
                 for pairs in (list(zip(values, part, strict=True)) for values in models)
             ]
+            intervals = []
+            for axis, body in zip("xyz" if count > 1 else ("",), part, strict=True):
+                ends = (number_within(factor * end, factor * body.std) for end in body.interval)
+                if body.identifiable:
+                    intervals.append(f"{axis} {' … '.join(ends)}".strip())
+            interval_text = ", ".join(intervals) or "not identifiable alone"
             first = link.name if name == QUANTITY_GROUPS[0][0] else ""
-            rows.append((first, f"{name} [{unit}]", _interval_text(part, factor), *cells))
+            rows.append((first, f"{name} [{unit}]", interval_text, *cells))
     columns = ("link", "quantity", "95 % interval", "nominal", "identified.urdf", *true_column)
     unlikely = (
         []
@@ -238,31 +242,14 @@ def bodies_section(fit: Identification, true: Robot | None = None) -> Section:
     )
 
 
-def _interval_text(part: Sequence[BodyQuantity], factor: float) -> str:
-    texts = []
-    for axis, of in zip("xyz" if len(part) > 1 else ("",), part, strict=True):
-        ends = (number_within(factor * end, factor * of.std) for end in of.interval)
-        if of.identifiable:
-            texts.append(f"{axis} {' … '.join(ends)}".strip())
-    return ", ".join(texts) or "not identifiable alone"
-
-
-def _body_numbers(phi: Float1D) -> dict[str, list[float]]:
-    mass, center, central = unpack(phi)
-    values = ([mass], center.tolist(), np.diag(central).tolist())
-    return dict(zip((name for name, *_ in QUANTITY_GROUPS), values, strict=True))
-
-
 def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:
     """Build the section on a diagnosis; empty if there is none."""
-    return () if diagnosis is None else (_section(diagnosis),)
-
-
-def _section(diagnosis: Diagnosis) -> Section:
+    if diagnosis is None:
+        return ()
     title = "Diagnosis"
     if diagnosis.is_healthy:
-        result, threshold, *not_detectable = diagnosis.sentences()
-        return Section(title=title, text=f"{result} {threshold}", notes=tuple(not_detectable))
+        result, threshold, *notes = diagnosis.sentences()
+        return (Section(title=title, text=f"{result} {threshold}", notes=tuple(notes)),)
     causes = diagnosis.causes
     table = Table.from_columns(
         {
@@ -273,12 +260,15 @@ def _section(diagnosis: Diagnosis) -> Section:
         },
         text_columns=4,
     )
-    return Section(
-        title=title,
-        text="Faults that explain the log better than the model alone, in order of detection. The "
-        "log-likelihood is that of held-out rows, with its standard error over eight blocks.",
-        tables=(table,),
-        notes=diagnosis.not_detectable,
+    return (
+        Section(
+            title=title,
+            text="Faults that explain the log better than the model alone, in order of detection. "
+            "The log-likelihood is that of held-out rows, with its standard error over eight "
+            "blocks.",
+            tables=(table,),
+            notes=diagnosis.not_detectable,
+        ),
     )
 
 

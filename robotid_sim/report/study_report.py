@@ -22,7 +22,7 @@ from robotid_sim.section import Section, fold, number, percent
 from robotid_sim.table import Table
 
 if TYPE_CHECKING:
-    from robotid_sim.pipeline.result import CheckResult, StudyResult
+    from robotid_sim.pipeline.result import CheckResult
     from robotid_sim.pipeline.study import Study
 
 
@@ -209,7 +209,19 @@ def study_details(done: Study) -> Iterator[Text]:
     """Report the settings of a study, and compare estimators, filters, models and checks."""
     result, chosen = done.result, done.result.selected_estimate
     yield ""
-    yield from _setup_text(result)
+    path = result.trajectory
+    for note in result.assumptions:
+        yield f"  assumed: {note}"
+    yield (
+        f"excitation: {path.family}, {path.criterion}, {path.duration_s:g} s of motion; "
+        f"condition number {path.cond_raw:.3g} raw, {path.cond_normalized:.3g} normalized; uses "
+        f"{path.max_position_ratio:.0%} of position, {path.max_velocity_ratio:.0%} of velocity, "
+        f"{path.max_torque_ratio_nominal:.0%} of torque limits"
+    )
+    if result.preprocessing.message:
+        yield "preprocessing:"
+        for decision in result.preprocessing.message.split("; "):
+            yield f"  {decision}"
     yield ""
     ratios = [
         abs(p.value - p.true) / p.std
@@ -234,23 +246,6 @@ def study_details(done: Study) -> Iterator[Text]:
     for table in shown:
         yield table
         yield ""
-
-
-def _setup_text(result: StudyResult) -> Iterator[Text]:
-    """Report assumptions, excitation and preprocessing."""
-    path = result.trajectory
-    for note in result.assumptions:
-        yield f"  assumed: {note}"
-    yield (
-        f"excitation: {path.family}, {path.criterion}, {path.duration_s:g} s of motion; "
-        f"condition number {path.cond_raw:.3g} raw, {path.cond_normalized:.3g} normalized; uses "
-        f"{path.max_position_ratio:.0%} of position, {path.max_velocity_ratio:.0%} of velocity, "
-        f"{path.max_torque_ratio_nominal:.0%} of torque limits"
-    )
-    if result.preprocessing.message:
-        yield "preprocessing:"
-        for decision in result.preprocessing.message.split("; "):
-            yield f"  {decision}"
 
 
 def plan_text(plan: Mapping[str, Any]) -> Iterator[Text]:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from robotid_sim.diagnostics.cause import Diagnosis
     from robotid_sim.importing.importer import ImportedLog
     from robotid_sim.importing.reading import Logs
-    from robotid_sim.model.cad import CadInertia, CadLink
+    from robotid_sim.model.cad import CadInertia
     from robotid_sim.model.robot import Robot
     from robotid_sim.pipeline.check import RobotCheck
     from robotid_sim.pipeline.payload import PayloadResult
@@ -100,7 +100,23 @@ def check_text(check: RobotCheck) -> Iterator[Text]:
     for note in select_assumptions(report["assumptions"]):
         yield f"  {note}"
     if "repair" in report:
-        yield from _repair_text(report["repair"])
+        repair = report["repair"]
+        yield ""
+        yield f"repaired: nearest physically consistent robot in the {repair['metric']}"
+        for name, distance in repair["distance"].items():
+            if distance > 0.0:
+                yield f"  {name}: tensor about the COM changed by {distance:.3%}"
+        changed = repair["parameters"]
+        if changed:
+            columns = {
+                "parameter": [parameter["name"] for parameter in changed],
+                "before": [number(parameter["before"], 6) for parameter in changed],
+                "after": [number(parameter["after"], 6) for parameter in changed],
+            }
+            yield Table.from_columns(columns)
+        changes = repair["torque_change_relative"].items()
+        shares = ", ".join(f"{name} {share:.2%}" for name, share in changes)
+        yield f"RMS change of the torques over random states: {shares}"
     groups = ("identifiable_alone", "in_combination", "not_identifiable")
     counts = (f"{len(report[key])} {key.replace('_', ' ')}" for key in groups)
     yield (
@@ -123,7 +139,17 @@ def check_details(check: RobotCheck) -> Iterator[Text]:
     if any(link["com_inside"] is None for link in links):
         yield f"  {UNKNOWN_TEXT}"
     yield ""
-    yield _joint_table(report["joints"])
+    joints = report["joints"]
+    columns: dict[str, Iterable[str]] = {
+        "joint": [joint["name"] for joint in joints],
+        "unit": [joint["unit"] for joint in joints],
+    }
+    columns |= {
+        key: [number(joint[key]) for joint in joints]
+        for key in joints[0]
+        if key not in ("name", "unit")
+    }
+    yield Table.from_columns(columns, text_columns=2)
     yield ""
     yield "base parameters:"
     for text in report["textbook_groupings"]:
@@ -136,25 +162,6 @@ def check_details(check: RobotCheck) -> Iterator[Text]:
             f"not counted: {' '.join(report['negligible'])}, which need 1e4 times the signal; "
             "angles rounded in the URDF, such as 1.5708, cause them"
         )
-
-
-def _repair_text(repair: dict[str, Any]) -> Iterator[Text]:
-    yield ""
-    yield f"repaired: nearest physically consistent robot in the {repair['metric']}"
-    for name, distance in repair["distance"].items():
-        if distance > 0.0:
-            yield f"  {name}: tensor about the COM changed by {distance:.3%}"
-    changed = repair["parameters"]
-    if changed:
-        columns = {
-            "parameter": [parameter["name"] for parameter in changed],
-            "before": [number(parameter["before"], 6) for parameter in changed],
-            "after": [number(parameter["after"], 6) for parameter in changed],
-        }
-        yield Table.from_columns(columns)
-    changes = repair["torque_change_relative"].items()
-    shares = ", ".join(f"{name} {share:.2%}" for name, share in changes)
-    yield f"RMS change of the torques over random states: {shares}"
 
 
 def _body_table(links: Sequence[dict[str, Any]]) -> Table:
@@ -175,19 +182,6 @@ def _body_table(links: Sequence[dict[str, Any]]) -> Table:
     return Table.from_columns(columns, text_columns=2)
 
 
-def _joint_table(joints: Sequence[dict[str, Any]]) -> Table:
-    columns: dict[str, Iterable[str]] = {
-        "joint": [joint["name"] for joint in joints],
-        "unit": [joint["unit"] for joint in joints],
-    }
-    columns |= {
-        key: [number(joint[key]) for joint in joints]
-        for key in joints[0]
-        if key not in ("name", "unit")
-    }
-    return Table.from_columns(columns, text_columns=2)
-
-
 def check_cases(check: RobotCheck) -> list[JunitCase]:
     """List the checks of a robot: every body, and whether a study can run."""
     repaired = check.repaired is not None
@@ -200,7 +194,16 @@ def check_cases(check: RobotCheck) -> list[JunitCase]:
 def cad_text(result: CadInertia) -> Iterator[Text]:
     """Report the share of the mass of every link, and the convex hulls of open meshes."""
     total_mass = result.total_mass
-    yield _table(result.links)
+    bodies = [inertia.unpack(link.phi) for link in result.links]
+    moments = [np.linalg.eigvalsh(central) for _, _, central in bodies]
+    columns = {
+        "link": [link.name if link.movable else f"{link.name} (fixed)" for link in result.links],
+        "volume [l]": [number(1e3 * link.volume) for link in result.links],
+        "mass [kg]": [number(link.mass) for link in result.links],
+        "center of mass [m]": [" ".join(f"{x:+.4f}" for x in com) for _, com, _ in bodies],
+        "principal moments [kg m^2]": [" ".join(map(number, row)) for row in moments],
+    }
+    yield Table.from_columns(columns)
     yield ""
     volume = sum(link.volume for link in result.links)
     yield (
@@ -213,19 +216,6 @@ def cad_text(result: CadInertia) -> Iterator[Text]:
     for note in result.robot.assumptions:
         if note.startswith("limits missing"):
             yield f"{note}; assumed limits are written, enter those of the robot"
-
-
-def _table(links: Sequence[CadLink]) -> Table:
-    bodies = [inertia.unpack(link.phi) for link in links]
-    moments = [np.linalg.eigvalsh(central) for _, _, central in bodies]
-    columns = {
-        "link": [link.name if link.movable else f"{link.name} (fixed)" for link in links],
-        "volume [l]": [number(1e3 * link.volume) for link in links],
-        "mass [kg]": [number(link.mass) for link in links],
-        "center of mass [m]": [" ".join(f"{x:+.4f}" for x in com) for _, com, _ in bodies],
-        "principal moments [kg m^2]": [" ".join(map(number, row)) for row in moments],
-    }
-    return Table.from_columns(columns)
 
 
 def diagnose_text(diagnosis: Diagnosis, logs: Logs) -> Iterator[Text]:

@@ -17,7 +17,7 @@ from robotid_sim.representation import public_value
 from robotid_sim.tasks.placement import (
     CIRCLE_SHAPE,
     CONTACT_MESSAGE,
-    Keeps,
+    ContactCheck,
     PlaneName,
     PlaneShape,
     place,
@@ -104,24 +104,23 @@ class Lap:
         def compute_ramp(u: Float1D) -> tuple[Float1D, Float1D, Float1D]:
             """Compute phase and two derivatives on a ramp, whose rate follows the unit quintic."""
             s = np.clip(u / r, 0.0, 1.0)
-            area = plateau_rate * r * s**4 * (2.5 - 3.0 * s + s**2)
             return (
-                area,
+                plateau_rate * r * s**4 * (2.5 - 3.0 * s + s**2),
                 plateau_rate * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
                 plateau_rate * 30.0 * s**2 * (1.0 - s) ** 2 / r,
             )
 
-        area, rate, change = compute_ramp(t)
-        remaining, end_rate, end_change = compute_ramp(T - t)
+        phase, rate, acceleration = compute_ramp(t)
+        end_phase, end_rate, end_acceleration = compute_ramp(T - t)
         slows = t > T - r
-        phase = np.where(t <= r, area, plateau_rate * (t - 0.5 * r))
-        phase = np.clip(np.where(slows, 2.0 * np.pi - remaining, phase), 0.0, 2.0 * np.pi)
-        rate, change = np.where(slows, end_rate, rate), np.where(slows, -end_change, change)
+        phase = np.where(t <= r, phase, plateau_rate * (t - 0.5 * r))
+        phase = np.clip(np.where(slows, 2.0 * np.pi - end_phase, phase), 0.0, 2.0 * np.pi)
+        rate = np.where(slows, end_rate, rate)
+        acceleration = np.where(slows, -end_acceleration, acceleration)
         by_phase = [self._spline(phase, nu) for nu in (0, 1, 2)]
-        rate, change = rate[:, None], change[:, None]
-        return Reference(
-            q=by_phase[0], dq=by_phase[1] * rate, ddq=by_phase[2] * rate**2 + by_phase[1] * change
-        )
+        rate, acceleration = rate[:, None], acceleration[:, None]
+        ddq = by_phase[2] * rate**2 + by_phase[1] * acceleration
+        return Reference(q=by_phase[0], dq=by_phase[1] * rate, ddq=ddq)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +168,7 @@ def shape_path(
     center: tuple[float, float, float] | None = None,
     plane: PlaneName | None = None,
     size: float | None = None,
-    keeps: Keeps | None = None,
+    is_clear: ContactCheck | None = None,
 ) -> JointPath:
     """Find a path along which the tip draws a shape, or the joints follow its analog.
 
@@ -193,7 +192,7 @@ def shape_path(
         arm.
     size : float, optional
         Size of the shape [m]; by default the first of 15, 10 and 5 % of the reach that works.
-    keeps : callable, optional
+    is_clear : callable, optional
         Whether positions of shape (N, n) are free of contacts; by default contacts are allowed.
 
     Returns
@@ -206,20 +205,19 @@ def shape_path(
     PathError
         If no shape with the given center, plane or size works, or all paths have contacts.
     """
-    solution = place(robot, shape, center, plane, size, keeps)
+    solution = place(robot, shape, center, plane, size, is_clear)
     if solution is not None:
         return JointPath(robot.joint_names, shape.name, solution.q, solution.singularity_index)
     swing = shape.swing(np.linspace(0.0, 2.0 * np.pi, MIN_POINTS), robot.dof)
-    wide = JOINT_SWING * robot.limits.half_range * swing
+    amplitude = JOINT_SWING * robot.limits.half_range * swing
     # Poses within the limits, the same in every call.
     random = np.random.default_rng(0).uniform(-1.0, 1.0, (FURTHER_POSES, robot.dof))
-    further = robot.limits.middle + random * robot.limits.half_range
-    for middle, share in product((robot.limits.middle, robot.home, *further), SWING_SHARES):
-        points = middle + share * wide
-        inside = find_exceeded_limit(robot, points.min(axis=0)) or find_exceeded_limit(
-            robot, points.max(axis=0)
-        )
-        if inside is None and (keeps is None or keeps(points)):
+    further_poses = robot.limits.middle + random * robot.limits.half_range
+    for middle, share in product((robot.limits.middle, robot.home, *further_poses), SWING_SHARES):
+        points = middle + share * amplitude
+        extremes = (points.min(axis=0), points.max(axis=0))
+        exceeds = any(find_exceeded_limit(robot, q) is not None for q in extremes)
+        if not exceeds and (is_clear is None or is_clear(points)):
             return joint_space_path(robot, shape.joint_name, points)
     raise PathError(
         f"a {shape.name} does not fit '{robot.name}': {CONTACT_MESSAGE}; {SPACE_REMEDY}"
@@ -273,9 +271,9 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
         The timed path.
     """
     gravity = joint_torque(robot, path.points, 0.0 * path.points, 0.0 * path.points)
-    counts = np.abs(gravity).max(axis=0) < share * robot.limits.effort
+    has_torque_limit = np.abs(gravity).max(axis=0) < share * robot.limits.effort
 
-    def compute_limit_use(duration: float) -> float:
+    def compute_limit_share(duration: float) -> float:
         lap = Lap(path, duration)
         reference = lap(np.linspace(0.0, duration, 400))
         tau = np.abs(joint_torque(robot, reference.q, reference.dq, reference.ddq))
@@ -283,13 +281,13 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
         return max(
             float((np.abs(reference.dq) / limits.velocity).max()),
             float((np.abs(reference.ddq) / limits.acceleration).max()),
-            float((tau / limits.effort)[:, counts].max(initial=0.0)),
+            float((tau / limits.effort)[:, has_torque_limit].max(initial=0.0)),
         )
 
     low, high = 2.5, longest
-    if compute_limit_use(low) <= share:
+    if compute_limit_share(low) <= share:
         return Lap(path, low)
     while high - low > 1e-3 * high:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if compute_limit_use(middle) <= share else (middle, high)
+        low, high = (low, middle) if compute_limit_share(middle) <= share else (middle, high)
     return Lap(path, round(float(np.ceil(high * 100.0)) / 100.0, 2))

@@ -1,6 +1,7 @@
 """Paths of the user from CSV files.
 
-Path files: rows of joint positions or tip poses, with or without times, and a curve through them.
+A path file has rows of joint positions or tip poses, with or without times; the path is a curve
+through them.
 """
 
 import csv
@@ -31,7 +32,7 @@ from robotid_sim.tasks.path import JointPath, TimedPath
 from robotid_sim.tasks.placement import (
     MAX_SINGULARITY_INDEX,
     Attempt,
-    Keeps,
+    ContactCheck,
     best_of,
     check_clearance,
 )
@@ -286,7 +287,7 @@ class PathFile(Task):
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
         """Plan a fast and a slow lap, or one run with the times of the file."""
         waypoints = read_waypoints(self.path, robot.joint_names)
-        path = self._joint_path(robot, waypoints, plan.keeps)
+        path = self._joint_path(robot, waypoints, plan.is_clear)
         if waypoints.t is None:
             return lap_runs(robot, path, plan)
         timed = TimedPath(path, float(waypoints.t[-1]))
@@ -303,15 +304,15 @@ class PathFile(Task):
         return [TaskRun(path.task, timed, path)]
 
     def _joint_path(
-        self, robot: Robot, waypoints: Waypoints, keeps: Keeps | None = None
+        self, robot: Robot, waypoints: Waypoints, is_clear: ContactCheck | None = None
     ) -> JointPath:
         phases = waypoints.phases(robot.limits.velocity)
         spline = waypoints.spline(phases)
         points = max(MIN_POINTS, len(phases))
         solve = _joint_solution if waypoints.columns == "joints" else _tip_solution
-        solution = solve(robot, waypoints, spline, points, keeps)
+        solution = solve(robot, waypoints, spline, points, is_clear)
         if solution.failure is not None:
-            phase = 2.0 * np.pi * len(solution.q) / (solution.poses - 1)
+            phase = 2.0 * np.pi * len(solution.q) / (solution.pose_count - 1)
             location = f", {waypoints.place(phase, phases)}" if solution.share < 1.0 else ""
             raise PathError(f"{waypoints.file}{location}: {solution.failure}; correct the file")
         name = "-".join(Path(self.path).stem.split())
@@ -319,17 +320,17 @@ class PathFile(Task):
 
 
 def _joint_solution(
-    robot: Robot, waypoints: Waypoints, spline: BSpline, points: int, keeps: Keeps | None
+    robot: Robot, waypoints: Waypoints, spline: BSpline, points: int, is_clear: ContactCheck | None
 ) -> PathSolution:
     for row, q in enumerate(waypoints.values, start=1):
         reason = find_exceeded_limit(robot, q)
         if reason is not None:
             raise PathError(f"{waypoints.file}, row {row}: {reason}; correct the file")
-    return check_clearance(follow_joints(robot, spline, tip_demand(robot), points), keeps)
+    return check_clearance(follow_joints(robot, spline, tip_demand(robot), points), is_clear)
 
 
 def _tip_solution(
-    robot: Robot, waypoints: Waypoints, spline: BSpline, points: int, keeps: Keeps | None
+    robot: Robot, waypoints: Waypoints, spline: BSpline, points: int, is_clear: ContactCheck | None
 ) -> PathSolution:
     demand = tip_demand(robot)
     if waypoints.columns == "pose" and demand.rows < 6:
@@ -338,7 +339,7 @@ def _tip_solution(
             "every orientation; remove columns 'qx' to 'qw'"
         )
     attempts = _attempts(robot, waypoints, spline, demand)
-    best = best_of(robot, attempts, demand, MAX_SINGULARITY_INDEX, keeps, points)
+    best = best_of(robot, attempts, demand, MAX_SINGULARITY_INDEX, is_clear, points)
     assert best is not None
     return best[1]
 

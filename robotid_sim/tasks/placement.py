@@ -1,8 +1,7 @@
 r"""Placement of a tip task in the workspace of an arm: deterministic, by kinematics only.
 
-Shapes of the tip in a plane: closed curves over the phase, of unit size.
-
-With the phase :math:`\varphi` from 0 to :math:`2 \pi`, in units of the size:
+The shapes of the tip are closed curves in a plane. With the phase :math:`\varphi` from 0 to
+:math:`2 \pi`, in units of the size, they are:
 
 - circle: :math:`(\cos\varphi, \sin\varphi)`;
 - line, along the diagonal of the plane: :math:`-\cos\varphi\,(1, 1)/\sqrt 2`, that is
@@ -141,7 +140,7 @@ by Fazilat, Zioui (2025), Mathematics 13(16), 2631, doi:10.3390/math13162631."""
 CONTACT_MESSAGE = "its links would touch one another or the floor, or come too close"
 """Reason to reject a path that the arm can follow."""
 
-Keeps = Callable[[Float2D], bool]
+ContactCheck = Callable[[Float2D], bool]
 """Function: whether all poses of a path, shape (N, n), are free of contacts."""
 
 SIZE_SHARES = (0.15, 0.10, 0.05)
@@ -163,7 +162,7 @@ def best_of(
     attempts: Iterable[Attempt],
     demand: Demand,
     largest_index: float,
-    keeps: Keeps | None = None,
+    is_clear: ContactCheck | None = None,
     points: int = MIN_POINTS,
 ) -> tuple[Attempt, PathSolution] | None:
     """Select the first good attempt, otherwise the best one.
@@ -175,7 +174,7 @@ def best_of(
     best, best_merit = None, (False, -1.0, False, 0.0)
     for attempt in attempts:
         solution = follow(robot, attempt.poses, attempt.q_start, demand, largest_index, points)
-        solution = check_clearance(solution, keeps)
+        solution = check_clearance(solution, is_clear)
         worst = float(solution.singularity_index.max(initial=1.0))
         if solution.failure is None and worst <= MAX_PLACED_SINGULARITY_INDEX:
             return attempt, solution
@@ -186,9 +185,9 @@ def best_of(
     return best
 
 
-def check_clearance(solution: PathSolution, keeps: Keeps | None) -> PathSolution:
+def check_clearance(solution: PathSolution, is_clear: ContactCheck | None) -> PathSolution:
     """Record an obstacle in a solution with contacts."""
-    if keeps is None or solution.failure is not None or keeps(solution.q):
+    if is_clear is None or solution.failure is not None or is_clear(solution.q):
         return solution
     return replace(solution, failure=CONTACT_MESSAGE)
 
@@ -199,7 +198,7 @@ def place(
     center: tuple[float, float, float] | None,
     plane: PlaneName | None,
     size: float | None,
-    keeps: Keeps | None = None,
+    is_clear: ContactCheck | None = None,
 ) -> PathSolution | None:
     """Find joint positions along a shape of the tip; None if no shape fits without given options.
 
@@ -216,7 +215,7 @@ def place(
     elif demand.rank >= 2:
         attempts = _try_center(robot, shape, demand, np.array(center), plane, sizes)
     limit = MAX_PLACED_SINGULARITY_INDEX if center is None else MAX_SINGULARITY_INDEX
-    best = best_of(robot, attempts, demand, limit, keeps)
+    best = best_of(robot, attempts, demand, limit, is_clear)
     if best is not None and best[1].failure is None:
         return best[1]
     if center is None and plane is None and size is None:

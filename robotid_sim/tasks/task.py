@@ -1,6 +1,6 @@
 """Tasks of the closed loop, as runs of a trajectory.
 
-In steps, the robot starts at an offset from the pose to hold.
+In a step, the robot starts at an offset from the pose to hold.
 """
 
 from abc import ABC, abstractmethod
@@ -16,6 +16,7 @@ from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.kinematics.inverse import Demand, find_exceeded_limit, inverse_kinematics
 from robotid_sim.kinematics.workspace import motion_axes, reach, tip_demand
 from robotid_sim.model.robot import Robot
+from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, make_tracking_path, shape_path
 from robotid_sim.tasks.placement import (
@@ -24,13 +25,14 @@ from robotid_sim.tasks.placement import (
     LINE_SHAPE,
     PICK_AND_PLACE_SHAPE,
     PLANE_AXES,
-    Keeps,
+    ContactCheck,
     PlaneName,
     PlaneShape,
 )
 from robotid_sim.trajectory.reference import PointToPoint, Trajectory
 
 
+@old_members(keeps="is_clear")
 @dataclass(frozen=True, eq=False)
 class RunPlan:
     """Settings of all tasks of a comparison."""
@@ -43,7 +45,7 @@ class RunPlan:
     """Longest fast lap [s]."""
     start: Float1D | None = None
     """Pose of steps [rad or m], shape (n,); by default the start of the circle."""
-    keeps: Keeps | None = None
+    is_clear: ContactCheck | None = None
     """Whether positions of shape (N, n) are free of contacts; None if contacts are allowed."""
 
     def __post_init__(self) -> None:
@@ -147,19 +149,18 @@ class ShapeTask(Task):
                 raise OptionError(f"size of the {name} is {size:g} m; give one above zero")
             object.__setattr__(self, "size", size)
 
-    def joint_path(self, robot: Robot, keeps: Keeps | None = None) -> JointPath:
+    def joint_path(self, robot: Robot, is_clear: ContactCheck | None = None) -> JointPath:
         """Compute the path in joint space.
 
-        Raises `PathError` if no shape with the given center, plane or size works, or with `keeps`
-        if all paths have contacts.
+        Raises `PathError` if no shape with the given center, plane or size works, or with
+        `is_clear` if all paths have contacts.
         """
-        return shape_path(
-            robot, self.shape, center=self.center, plane=self.plane, size=self.size, keeps=keeps
-        )
+        shape, center, plane, size = self.shape, self.center, self.plane, self.size
+        return shape_path(robot, shape, center=center, plane=plane, size=size, is_clear=is_clear)
 
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
         """Plan a fast and a slow lap."""
-        return lap_runs(robot, self.joint_path(robot, plan.keeps), plan)
+        return lap_runs(robot, self.joint_path(robot, plan.is_clear), plan)
 
 
 @document_attributes

@@ -10,7 +10,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
-from robotid_sim.kinematics.carried_point import CarriedPoint
+from robotid_sim.kinematics.point_kinematics import PointKinematics
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, fourier_basis
 from robotid_sim.trajectory.reference import (
     Reference,
@@ -67,7 +67,7 @@ class CartesianFourierTrajectory:
     """
 
     joint_names: tuple[str, ...]
-    carrier: CarriedPoint
+    carrier: PointKinematics
     center: Float1D
     """Center in the root frame [m], shape (3,)."""
     a: Float1D
@@ -140,7 +140,7 @@ class CartesianFourierTrajectory:
         """Return the trajectory that `content` describes, without its key ``family``."""
         values = dict(content)
         names = tuple(str(name) for name in values.pop("joint_names"))
-        return cls(names, CarriedPoint.from_content(values.pop("carrier")), **values)
+        return cls(names, PointKinematics.from_content(values.pop("carrier")), **values)
 
     def save(self, path: str | Path) -> None:
         """Write the trajectory as JSON; all bits are kept."""

@@ -91,7 +91,7 @@ def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
     if comparison.space is None:
         return _task_runs(nominal, comparison.tasks, RunPlan(slow_lap=comparison.slow_lap))
     with comparison.space.open() as room:
-        shared = RunPlan(slow_lap=comparison.slow_lap, keeps=room.is_clear)
+        shared = RunPlan(slow_lap=comparison.slow_lap, is_clear=room.is_clear)
         return _task_runs(nominal, comparison.tasks, shared)
 
 

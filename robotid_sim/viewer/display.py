@@ -19,14 +19,14 @@ code 0.
 DISPLAY_TIMEOUT = 30.0  # [s]
 
 
-def has_display_name() -> bool:
-    """Return whether a display has a name, which is required only on Linux."""
+def is_display_variable_set() -> bool:
+    """Return whether DISPLAY is set; True on other systems than Linux, which do not need it."""
     return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
 
 
 def is_display_available(timeout: float = DISPLAY_TIMEOUT) -> bool:
     """Return whether a child process could open PyBullet's window."""
-    return has_display_name() and DISPLAY_TOKEN in child_output(try_display, timeout)
+    return is_display_variable_set() and DISPLAY_TOKEN in child_output(try_display, timeout)
 
 
 def child_output(function: Callable[[], None], timeout: float) -> str:
@@ -37,7 +37,7 @@ def child_output(function: Callable[[], None], timeout: float) -> str:
         f"from {function.__module__} import {name}; {name}()"
     )
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-P", "-c", command],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -46,19 +46,19 @@ def child_output(function: Callable[[], None], timeout: float) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.decode(errors="replace")
+    return process.stdout.decode(errors="replace")
 
 
-def has_window() -> bool:
-    """Return whether PyBullet, which has the window, is installed."""
+def is_pybullet_installed() -> bool:
+    """Return whether PyBullet, whose window shows motions, is installed."""
     return is_installed("pybullet")
 
 
-def require_window() -> None:
+def require_pybullet() -> None:
     """Raise `MissingExtraError` unless PyBullet is installed."""
-    if not has_window():
+    if not is_pybullet_installed():
         raise MissingExtraError(
-            "the window needs PyBullet: pip install pybullet; `robotid view` shows logs, "
+            "a window for motions needs PyBullet: pip install pybullet; `robotid view` shows logs, "
             "trajectories and results in a browser"
         )
 
@@ -68,7 +68,7 @@ def require_display() -> None:
 
     Raises `MissingExtraError` without PyBullet; `OptionError`, with the remedy, without a display.
     """
-    require_window()
+    require_pybullet()
     if not is_display_available():
         raise OptionError(no_display_message())
 
@@ -87,14 +87,14 @@ def try_display() -> None:
     """Open a small window and print the token; for the child process."""
     import pybullet
 
-    exit_at_once()
+    skip_exit_handlers()
     if pybullet.connect(pybullet.GUI, options="--width=64 --height=64") >= 0:
         print(f"\n{DISPLAY_TOKEN}", flush=True)  # noqa: T201 - the parent reads it
         pybullet.disconnect()
 
 
-def exit_at_once() -> None:
-    """Make C's ``exit`` skip all cleanup that libraries have registered so far.
+def skip_exit_handlers() -> None:
+    """Make a later ``exit`` of C skip all cleanup that libraries have registered so far.
 
     PyBullet and the X library call ``exit`` in the thread of the window. HDF5 then waits for
     Python's lock, which the main thread holds while it waits for the window: a deadlock.

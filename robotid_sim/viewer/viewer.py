@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from robotid_sim.errors import OptionError, RobotIdError
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.animation import Animation, require_showable
-from robotid_sim.viewer.display import has_display_name, no_display_message, require_window
+from robotid_sim.viewer.display import is_display_variable_set, no_display_message, require_pybullet
 from robotid_sim.viewer.view_settings import ViewSettings
 
 OPENING_TIMEOUT = 120.0
@@ -38,8 +38,8 @@ def show(
     require_showable(len(motions))
     if not speed > 0.0:
         raise OptionError(f"speed {speed:g} is not positive")
-    require_window()
-    if not has_display_name():
+    require_pybullet()
+    if not is_display_variable_set():
         raise OptionError(no_display_message())
     settings = settings or ViewSettings(width=1280, height=800)
     # Imported here, because only a window needs it.

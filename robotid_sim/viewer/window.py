@@ -19,7 +19,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.signals import end_with_parent
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.colors import WINDOW_SKY_COLOR
-from robotid_sim.viewer.display import exit_at_once
+from robotid_sim.viewer.display import skip_exit_handlers
 from robotid_sim.viewer.view_settings import WINDOW_LAYERS, ViewSettings
 from robotid_sim.viewer.window_scene import WindowScene
 
@@ -100,7 +100,7 @@ def open_window(settings: ViewSettings) -> EngineClient:
     sky = zip(("red", "green", "blue"), WINDOW_SKY_COLOR, strict=True)
     background = " ".join(f"--background_color_{name}={value / 255.0}" for name, value in sky)
     client = EngineClient(f"--width={settings.width} --height={settings.height} {background}")
-    exit_at_once()  # again, because the display libraries have registered cleanup
+    skip_exit_handlers()  # again, because the display libraries have registered cleanup
     for name in (*(f"{name}_PREVIEW" for name in HIDDEN_PREVIEWS), "MOUSE_PICKING", "RENDERING"):
         client.configureDebugVisualizer(getattr(client, f"COV_ENABLE_{name}"), 0)
     return client
@@ -127,7 +127,7 @@ def main(parent: int) -> None:
     os.dup2(devnull, 1)
     os.dup2(devnull, 2)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    exit_at_once()
+    skip_exit_handlers()
     show: WindowInput = pickle.load(sys.stdin.buffer)
     first, settings = show.animations[0], show.settings
     try:

@@ -239,7 +239,7 @@ def test_rounds_begin_again_if_what_they_see_stays_as_deep(problem, monkeypatch,
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_links_are_kept_apart_at_little_cost(problem, seed):
-    arm, basis, plan = problem.nominal, problem.basis, DesignPlan(family=problem.options)
+    arm, basis, plan = problem.nominal, problem.basis, DesignPlan(family=problem.family)
     free = plan.problem(arm, basis)
     (draw, *_) = sample_feasible(free, np.random.default_rng(seed), 20)
     best = optimize(free, 25, draw.x).value

@@ -68,10 +68,10 @@ def require_jacobian_of_torque(problem):
     """Assert that the slopes of the torque's use are its differences."""
     x = start_of(problem)
     direction = np.random.default_rng(0).standard_normal(x.size) / np.sqrt(x.size)
-    jacobian = problem.use_jacobian(problem.constraints[0], x)
-    assert jacobian.shape == (problem.use(problem.constraints[0], x).size, x.size)
+    jacobian = problem.constraint_jacobian(problem.constraints[0], x)
+    assert jacobian.shape == (problem.constraint_values(problem.constraints[0], x).size, x.size)
     difference = richardson(
-        lambda y: problem.use(problem.constraints[0], y),
+        lambda y: problem.constraint_values(problem.constraints[0], y),
         x,
         direction,
         step=1e-3 * problem.nominal.eps.min(),
@@ -190,11 +190,16 @@ def test_two_motions_keep_limits_and_trajectories_each_for_itself(model):
     np.testing.assert_array_equal(mended[: one.size], alone.shrink_to_limits(one))
     np.testing.assert_array_equal(mended[one.size :], alone.shrink_to_limits(3.0 * two))
     rows = both.kinematic_constraints()[0].A @ x
-    np.testing.assert_allclose(rows, np.r_[alone.limits @ one, 3.0 * (alone.limits @ two)])
+    np.testing.assert_allclose(
+        rows, np.r_[alone.limit_matrix @ one, 3.0 * (alone.limit_matrix @ two)]
+    )
     again = both.coordinates(both.trajectories(x))
     np.testing.assert_allclose(again, x, atol=1e-12)
-    torque = np.r_[alone.use(alone.constraints[0], one), alone.use(alone.constraints[0], 3.0 * two)]
-    np.testing.assert_allclose(both.use(both.constraints[0], x), torque, rtol=1e-12)
+    torque = np.r_[
+        alone.constraint_values(alone.constraints[0], one),
+        alone.constraint_values(alone.constraints[0], 3.0 * two),
+    ]
+    np.testing.assert_allclose(both.constraint_values(both.constraints[0], x), torque, rtol=1e-12)
 
 
 def test_two_equal_motions_have_the_information_per_sample_of_one(model):

@@ -16,9 +16,9 @@ from robotid_sim.importing.importer import import_log, import_segments
 from robotid_sim.importing.match import match
 from robotid_sim.importing.raw_log import (
     RawLog,
+    interpolate_spline,
     segments,
     select_ordered_rows,
-    smooth_at,
     uniform_grid,
 )
 from robotid_sim.importing.reading import read_log, read_logs
@@ -251,7 +251,7 @@ def test_nothing_is_extrapolated() -> None:
     assert not_uniform_after(grid) is None
     assert not_uniform_after(t) is not None
     line = np.column_stack([3.0 * t - 1.0, t])
-    for fill in (smooth_at, linear_at):
+    for fill in (interpolate_spline, linear_at):
         assert np.allclose(fill(grid, t, line)[:, 0], 3.0 * grid - 1.0, atol=1e-12)
 
 

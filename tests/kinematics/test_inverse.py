@@ -251,9 +251,9 @@ def test_steps_are_halved_until_the_tip_keeps_to_the_path(gantry):
 
     solution = follow(gantry, along_x(wave), np.zeros(3), POSITION, 100.0)
     assert solution.failure is None
-    assert len(solution.q) == solution.poses == len(solution.singularity_index)
-    assert solution.poses in (241, 481)
-    dense = np.linspace(0.0, 2.0 * np.pi, 10 * (solution.poses - 1) + 1)
+    assert len(solution.q) == solution.pose_count == len(solution.singularity_index)
+    assert solution.pose_count in (241, 481)
+    dense = np.linspace(0.0, 2.0 * np.pi, 10 * (solution.pose_count - 1) + 1)
     tip = tip_position(gantry, phase_spline(solution.q)(dense))
     np.testing.assert_allclose(tip[:, 0], wave(dense), atol=5e-5)
 

@@ -10,7 +10,7 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import OptionError, PathError, ShapeError
 from robotid_sim.excitation.cartesian_space import CartesianFourierOptions
-from robotid_sim.kinematics.carried_point import CarriedPoint
+from robotid_sim.kinematics.point_kinematics import PointKinematics
 from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import FourierTrajectory, fourier_basis, rest_basis
@@ -287,7 +287,7 @@ def test_impossible_carriers_are_refused(space):
     values = space.carrier.content()
     for change in ({"moved": [0, 1]}, {"moved": [0, 1, 3]}, {"q_start": [0.0]}):
         with pytest.raises(ShapeError):
-            CarriedPoint.from_content({**values, **change})
+            PointKinematics.from_content({**values, **change})
 
 
 @pytest.mark.parametrize(

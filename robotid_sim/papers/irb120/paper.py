@@ -1,6 +1,6 @@
 """Umar et al. (2021): excitation by MuPSO, identification by least squares."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -70,7 +70,20 @@ class MutatingSwarmPaper(TrialPaper):
             ("single", "", ""), trials.random_motions, count=effort["engine_runs"]
         )
         table = table | lab.tabulate("single motions", [single])
-        table = table | lab.tabulate("engine", _plan_driven_trials(lab, effort, table))
+        # Motions of several searches are driven in the engine; swarms of two sizes are timed.
+        sizes = {"rounds": TIMING_ROUNDS, "iterations": effort["timed_iterations"]}
+        planned = [lab.plan_trial(("timed", "", ""), trials.swarm_times, **sizes)]
+        motions = {
+            name: [run["x"] for run in table.runs("table 3", name)] for name in model.SEARCH_NAMES
+        }
+        motions[SINGLE_DRAW_NAME] = table.runs("single")[0]["motions"]
+        for label, kind in DRIVEN_STREAMS.items():
+            drivable = filter(trials.is_drivable, motions[label])
+            for run, x in enumerate(islice(drivable, effort["engine_runs"])):
+                options = {"kind": kind, "run": run, "x": x, "logs": effort["logs"]}
+                key = ("engine", "", label)
+                planned.append(lab.plan_trial(key, trials.identification, **options))
+        table = table | lab.tabulate("engine", planned)
         return table | compute_rows(table, lab.seed, effort)
 
 
@@ -99,23 +112,6 @@ def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> list[Planned
     cells += lab.plan_trials(("table 3", "", "random search"), trials.random_search, side, **size)
     cells += lab.plan_trials(("table 3", "", "gradient"), trials.gradient, runs, **descent)
     return cells
-
-
-def _plan_driven_trials(
-    lab: ReproductionSetup, effort: Mapping[str, int], table: TrialTable
-) -> Iterator[PlannedTrial]:
-    """Drive motions of several searches in the engine, and time swarms of two sizes."""
-    sizes = {"rounds": TIMING_ROUNDS, "iterations": effort["timed_iterations"]}
-    yield lab.plan_trial(("timed", "", ""), trials.swarm_times, **sizes)
-    motions = {
-        name: [run["x"] for run in table.runs("table 3", name)] for name in model.SEARCH_NAMES
-    }
-    motions[SINGLE_DRAW_NAME] = table.runs("single")[0]["motions"]
-    for label, kind in DRIVEN_STREAMS.items():
-        drivable = filter(trials.is_drivable, motions[label])
-        for run, x in enumerate(islice(drivable, effort["engine_runs"])):
-            options = {"kind": kind, "run": run, "x": x, "logs": effort["logs"]}
-            yield lab.plan_trial(("engine", "", label), trials.identification, **options)
 
 
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:

@@ -65,7 +65,7 @@ def swarm(
     curve = best.history[sample_evenly(len(best.history), CURVE_POINTS)]
     best_at = int(best.history[np.argmax(best.history[:, 1] <= best.fun), 0]) // population
     return {
-        **_describe_motion(problem, cost.meant(best.x)),
+        **_describe_motion(problem, cost.coordinates(best.x)),
         "evaluations": best.nfev,
         "seconds": seconds,
         "curve": [curve[:, 0].tolist(), np.exp(curve[:, 1]).tolist()],
@@ -97,7 +97,7 @@ def random_search(*, seed: int, run: int, population: int, iterations: int) -> d
     best = np.minimum.accumulate(costs)[population - 1 :: population]
     evaluations = population * np.arange(1, iterations + 1)
     return {
-        **_describe_motion(problem, cost.meant(points[int(np.argmin(costs))])),
+        **_describe_motion(problem, cost.coordinates(points[int(np.argmin(costs))])),
         "evaluations": len(costs),
         "seconds": seconds,
         "curve": [evaluations.tolist(), np.exp(best).tolist()],
@@ -107,7 +107,7 @@ def random_search(*, seed: int, run: int, population: int, iterations: int) -> d
 def gradient(*, seed: int, run: int, draws: int, iterations: int) -> dict[str, Any]:
     """Search by sequential quadratic programming from the best of several feasible motions."""
     paper = problem_of()
-    problem = CountedProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
+    problem = CountedProblem(paper.nominal, paper.basis, paper.family, paper.criterion)
     rng = make_stream(seed, PAPER_NAME, "gradient", f"run {run}")
     began = time.process_time()
     start = sample_feasible(problem, rng, draws)[0]
@@ -168,7 +168,7 @@ def random_motions(*, seed: int, count: int) -> dict[str, Any]:
     rng, cost = make_stream(seed, PAPER_NAME, "single motions"), DesignCost(problem)
     motions: list[list[float]] = []
     while len(motions) < count:
-        x = cost.meant(rng.uniform(-1.0, 1.0, problem.space.size))
+        x = cost.coordinates(rng.uniform(-1.0, 1.0, problem.space.size))
         if x is not None:
             motions.append(x.tolist())
     return {"motions": motions}
@@ -196,7 +196,11 @@ def identification(
     true = basis.project(plant.parameters())
     errors = np.array([fit.beta - true for fit in estimates])
     scores = errors / np.array([fit.std for fit in estimates])
-    relative = _relative(errors[:, inertial], true[inertial])
+    # Parameters are weighted with their RMS torque at random states, so that neither their unit nor
+    # the motion matters.
+    weight = np.sqrt(np.mean(_inertial_rows(*random_states(model.arm())) ** 2, axis=0))
+    size = np.linalg.norm(weight * true[inertial])
+    relative = 100.0 * np.linalg.norm(weight * errors[:, inertial], axis=1) / size
     unseen = _unseen(errors[:, inertial], true[inertial], seed)
     return {
         "condition": float(np.exp(model.problem().value(np.array(x)))),
@@ -227,17 +231,6 @@ def is_drivable(x: Sequence[float]) -> bool:
     return True
 
 
-def _relative(errors: Float2D, true: Float1D) -> Float1D:
-    """Compute the error of every estimate relative to the true parameters [%], shape (m,).
-
-    Parameters are weighted with their RMS torque at random states, so that neither their unit nor
-    the motion of the identification matters.
-    """
-    scale = np.sqrt(np.mean(_inertial_rows(*random_states(model.arm())) ** 2, axis=0))
-    size = np.linalg.norm(scale * true)
-    return np.asarray(100.0 * np.linalg.norm(scale * errors, axis=1) / size)
-
-
 def _unseen(errors: Float2D, true: Float1D, seed: int) -> Float1D:
     """Compute the RMS torque error on an unseen motion over its RMS torque [%], shape (m,).
 
@@ -266,4 +259,4 @@ def base() -> BaseParameters:
 @cache
 def make_driven_space() -> ExcitationSpace:
     """Make the space of the paper's motions, a single run each."""
-    return replace(model.problem().options, periods=1).space(model.arm())
+    return replace(model.problem().family, periods=1).space(model.arm())

@@ -304,43 +304,35 @@ class QuantumSwarms(TrialPaper):
         effort = {name: lab.runs_of(*sizes) for name, sizes in SETTINGS["effort"].items()}
         limited = SETTINGS["limited"].items()
         effort |= {name: min(most, lab.runs_of(most, few)) for name, (most, few) in limited}
-        # The longest first, so that processes finish together.
-        cells = [*_networks(lab, effort["network"]), *_loops(lab, effort), *_searches(lab, effort)]
+        # The longest first, so that processes finish together: networks, of which that of the
+        # paper is trained several times, loops in the engine, and searches.
+        cells: list[PlannedTrial] = []
+        for name, network in kinematics.NETWORK_SETTINGS.items():
+            count, share = (effort["network"], 8) if name == kinematics.TASK_NAME else (1, 16)
+            options = {
+                "network": name,
+                "samples": lab.choose(kinematics.SAMPLE_COUNT, kinematics.SAMPLE_COUNT // share),
+                "iterations": lab.choose(*network["iterations"]),
+            }
+            key = ("network", network["region"], network["label"])
+            cells += lab.plan_trials(key, kinematics.train, count, **options)
+        for study, scenario in product(("loop", "arms"), ("nominal", "disturbed")):
+            runs = effort[study] if scenario == "disturbed" else 1  # the other is deterministic
+            options = {"scenario": scenario, "lap": lab.choose(*SETTINGS["lap"][study])}
+            key = (study, scenario, "")
+            cells += lab.plan_trials(key, control.track, runs, arms=study == "arms", **options)
+        train, most = inverse_network.train_inverse, lab.choose(*SETTINGS["inverse_iterations"])
+        for name in inverse_network.TREATMENTS:
+            options = {"treatment": name, "iterations": most}
+            cells += lab.plan_trials(("inverse", "", name), train, effort["inverse"], **options)
+        function = control.identify_from_torque
+        cells += lab.plan_trials(("torque", "", ""), function, effort["torque"])
+        cells += _searches(lab, effort)
         poses = SETTINGS["poses"]
         cells.append(
             lab.plan_trial(("kinematics", "", ""), kinematics.compare_with_urdf, poses=poses)
         )
         return add_computed(lab.tabulate("irb140", cells))
-
-
-def _networks(lab: ReproductionSetup, runs: int) -> Iterator[PlannedTrial]:
-    """Plan the networks; the network of the paper is trained several times."""
-    for name, network in kinematics.NETWORK_SETTINGS.items():
-        count, share = (runs, 8) if name == kinematics.TASK_NAME else (1, 16)
-        options = {
-            "network": name,
-            "samples": lab.choose(kinematics.SAMPLE_COUNT, kinematics.SAMPLE_COUNT // share),
-            "iterations": lab.choose(*network["iterations"]),
-        }
-        key = ("network", network["region"], network["label"])
-        yield from lab.plan_trials(key, kinematics.train, count, **options)
-
-
-def _loops(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
-    """Plan the trials in the engine: models in the loop, and logs for networks and searches.
-
-    The nominal scenario is deterministic and is run once.
-    """
-    for study, scenario in product(("loop", "arms"), ("nominal", "disturbed")):
-        runs = effort[study] if scenario == "disturbed" else 1
-        options = {"scenario": scenario, "lap": lab.choose(*SETTINGS["lap"][study])}
-        key = (study, scenario, "")
-        yield from lab.plan_trials(key, control.track, runs, arms=study == "arms", **options)
-    train, most = inverse_network.train_inverse, lab.choose(*SETTINGS["inverse_iterations"])
-    for name in inverse_network.TREATMENTS:
-        options = {"treatment": name, "iterations": most}
-        yield from lab.plan_trials(("inverse", "", name), train, effort["inverse"], **options)
-    yield from lab.plan_trials(("torque", "", ""), control.identify_from_torque, effort["torque"])
 
 
 def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:

@@ -75,7 +75,7 @@ def genetic_excitation(
     cost = DesignCost(model.problem(columns))
     rng = make_stream(seed, PAPER_NAME, "ga", columns, f"run {run}")
     best = minimize_by_genetic_algorithm(cost, 1.0, population, generations, rng)
-    x = cost.meant(best.x)
+    x = cost.coordinates(best.x)
     assert x is not None
     return {"x": x.tolist(), "evaluations": best.nfev, **_describe_excitation(x)}
 

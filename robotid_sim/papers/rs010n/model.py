@@ -173,7 +173,7 @@ def problem(columns: str = "unit") -> PaperProblem:
 def gradient_problem() -> ExcitationProblem:
     """Make the problem with gradients, from which feasible motions are drawn."""
     paper = problem()
-    return ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
+    return ExcitationProblem(paper.nominal, paper.basis, paper.family, paper.criterion)
 
 
 def motion(x: Float1D, samples: int = SAMPLE_COUNT) -> tuple[Float2D, Float2D, Float2D]:

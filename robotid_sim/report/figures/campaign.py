@@ -28,8 +28,14 @@ def spread_chart(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) 
     for factor in factors:
         labels = [row.factors[factor] for row in rows]
         if statistics.is_continuous(labels):
-            cloud = _cloud(rows, factor, metric, scale)
-            panels.append(replace(cloud, y_label=f"{metric}{unit}", y_scale=axis))
+            done = [r for r in rows if r.status == DONE and r.metrics.get(metric) is not None]
+            x = np.array([float(row.factors[factor]) for row in done])
+            y = scale * statistics.values_of(done, metric)
+            cloud = (Points(x, y, "", "identified", size=2.5),)
+            y_label = f"{metric}{unit}"
+            panels.append(
+                Panel(marks=cloud, title=factor, x_label=factor, y_label=y_label, y_scale=axis)
+            )
         else:
             boxes = _boxes(statistics.spread_by(rows, factor, metric), factor, scale)
             panels.append(replace(boxes, x_label=f"{shown.label}{unit}", x_scale=axis))
@@ -62,13 +68,6 @@ def _boxes(spreads: Sequence[statistics.Spread], factor: str, scale: float) -> P
         ]
     ticks = tuple(statistics.text_of(spread.level) for spread in spreads)
     return Panel(marks=tuple(marks), title=factor, y_ticks=ticks)
-
-
-def _cloud(rows: Sequence[TrialRow], factor: str, metric: str, scale: float) -> Panel:
-    done = [r for r in rows if r.status == DONE and r.metrics.get(metric) is not None]
-    x = np.array([float(row.factors[factor]) for row in done])
-    points = Points(x, scale * statistics.values_of(done, metric), "", "identified", size=2.5)
-    return Panel(marks=(points,), title=factor, x_label=factor)
 
 
 def heat_map(rows: Sequence[TrialRow], factors: tuple[str, str], metric: str) -> Chart | None:

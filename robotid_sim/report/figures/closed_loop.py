@@ -125,8 +125,12 @@ def plot_tool_path(loop: ClosedLoop) -> Chart:
     lap, panels = select_lap(loop), []
     for scenario in loop.scenarios[:MAX_SCENARIOS]:
         curves: list[tuple[str, str, Float2D]] = []
-        factor = _enlargement(loop, lap, scenario)
-        for run, trace, role in _select_traces(loop, lap, scenario):
+        selected = _select_traces(loop, lap, scenario)
+        size = max(float(np.ptp(trace.tip_reference, axis=0).max()) for _, trace, _ in selected)
+        largest = max(float(trace.tip_error.max()) for _, trace, _ in selected)
+        # The power of ten that makes the largest deviation visible.
+        factor = float(10.0 ** np.floor(np.log10(0.3 * size / max(largest, 1e-12))))
+        for run, trace, role in selected:
             if not curves:
                 curves.append(("reference", "muted", trace.tip_reference))
             shown = trace.tip_reference + factor * (trace.tip - trace.tip_reference)
@@ -141,14 +145,6 @@ def plot_tool_path(loop: ClosedLoop) -> Chart:
         columns=len(panels),
         panel_height=2.8,
     )
-
-
-def _enlargement(loop: ClosedLoop, lap: str, scenario: str) -> float:
-    """Return the power of ten that makes the largest deviation visible."""
-    traces = [trace for _, trace, _ in _select_traces(loop, lap, scenario)]
-    size = max(float(np.ptp(trace.tip_reference, axis=0).max()) for trace in traces)
-    largest = max(float(trace.tip_error.max()) for trace in traces)
-    return float(10.0 ** np.floor(np.log10(0.3 * size / max(largest, 1e-12))))
 
 
 def _select_traces(

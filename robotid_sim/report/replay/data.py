@@ -24,7 +24,7 @@ References
 
 import base64
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -72,39 +72,35 @@ def body_meshes(
     Visual shapes are used, collision shapes if they cannot be read, otherwise bars between the
     joints. A robot without shapes has bars with the inertia ellipsoids of its links.
     """
-    parts, solids = zip(*_readable(robot), strict=True)
+    visuals = robot_visuals.robot_parts(robot)
+    if not any((*base_shapes(robot), *(link.shapes for link in robot.links))):
+        visuals += robot_visuals.inertia_parts(
+            robot, robot_visuals.SHELL_COLORS[0], dot=DOT_RADIUS * robot_visuals.reach(robot)
+        )
+    readable = []
+    for body in range(-1, robot.dof):
+        if shown := [part for part in visuals if part.body == body]:
+            readable += (
+                _read(shown)
+                or _read(robot_visuals.collision_parts(robot, body))
+                or _read(list(robot_visuals.stand_in(robot, body)))
+            )
+    parts, solids = zip(*readable, strict=True)
     levels = []
     for most in limits:
         groups: dict[tuple[int, Rgba], list[Solid]] = {}
         for part, solid in zip(parts, simplify(solids, most), strict=True):
             groups.setdefault((part.body, part.rgba), []).append(solid)
-        levels.append([_merge_solids(*key, group) for key, group in groups.items()])
+        level = []
+        for (body, rgba), group in groups.items():
+            bare = [trimesh.Trimesh(s.vertices, s.faces, process=False) for s in group]
+            meshes = [mesh.smooth_shaded for mesh in bare]  # except at sharp edges
+            counts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+            faces = [mesh.faces + count for mesh, count in zip(meshes, counts, strict=False)]
+            vertices = np.vstack([mesh.vertices for mesh in meshes])
+            level.append(BodyMesh(body, rgba, vertices, np.vstack(faces)))
+        levels.append(level)
     return levels
-
-
-def _merge_solids(body: int, rgba: Rgba, solids: Iterable[Solid]) -> BodyMesh:
-    """Merge the triangles of several solids, with smooth shading except at sharp edges."""
-    meshes = [trimesh.Trimesh(s.vertices, s.faces, process=False).smooth_shaded for s in solids]
-    counts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
-    faces = [mesh.faces + count for mesh, count in zip(meshes, counts, strict=False)]
-    vertices = np.vstack([mesh.vertices for mesh in meshes])
-    return BodyMesh(body, rgba, vertices, np.vstack(faces))
-
-
-def _readable(robot: Robot) -> Iterator[tuple[robot_visuals.VisualPart, Solid]]:
-    """Yield the readable parts of a robot with their triangles in the body frames."""
-    parts = robot_visuals.robot_parts(robot)
-    if not any((*base_shapes(robot), *(link.shapes for link in robot.links))):
-        parts += robot_visuals.inertia_parts(
-            robot, robot_visuals.SHELL_COLORS[0], dot=DOT_RADIUS * robot_visuals.reach(robot)
-        )
-    for body in range(-1, robot.dof):
-        if shown := [part for part in parts if part.body == body]:
-            yield from (
-                _read(shown)
-                or _read(robot_visuals.collision_parts(robot, body))
-                or _read(list(robot_visuals.stand_in(robot, body)))
-            )
 
 
 def _read(
@@ -139,7 +135,18 @@ def replay_data(replay: Replay, charts: Sequence[Chart] = ()) -> dict[str, Any]:
         "meshes": [_mesh(mesh) for mesh in fine],
         "coarse": [_mesh(mesh) for mesh in coarse] if fewer < triangles else None,
         "motions": [_motion(motion.reduce_samples(most)) for motion in replay.motions],
-        "panels": _panels(charts, names),
+        "panels": [
+            {
+                "chart": chart.name,
+                "panel": k,
+                "motion": panel.clock.motion,
+                "origin": panel.clock.origin,
+                "unit": panel.clock.unit,
+            }
+            for chart in charts
+            for k, panel in enumerate(chart.panels)
+            if isinstance(panel, Panel) and panel.clock is not None and panel.clock.motion in names
+        ],
         "direction": direction(replay.camera),
         "speed": replay.speed,
         "shades": [warm(share) for share in np.linspace(0.0, 1.0, SHADE_COUNT).tolist()],
@@ -214,21 +221,6 @@ def _motion(motion: ReplayMotion) -> dict[str, Any]:
 
 def _shares(values: Float2D) -> str:
     return _encode(np.rint(255.0 * np.clip(np.nan_to_num(values), 0.0, 1.0)), "u1")
-
-
-def _panels(charts: Sequence[Chart], names: set[str]) -> list[dict[str, Any]]:
-    return [
-        {
-            "chart": chart.name,
-            "panel": k,
-            "motion": panel.clock.motion,
-            "origin": panel.clock.origin,
-            "unit": panel.clock.unit,
-        }
-        for chart in charts
-        for k, panel in enumerate(chart.panels)
-        if isinstance(panel, Panel) and panel.clock is not None and panel.clock.motion in names
-    ]
 
 
 def _encode(values: ArrayLike, dtype: str) -> str:

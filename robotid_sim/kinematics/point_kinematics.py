@@ -1,6 +1,6 @@
-"""A point that the minimum number of joints moves along a path: exact inverse kinematics.
+"""Inverse kinematics of a point that three joints, or six with the orientation, move along a path.
 
-Choice of the joints that move the point, and of their start pose.
+The module also chooses the joints that move the point, and their start pose.
 """
 
 import itertools
@@ -20,8 +20,8 @@ from robotid_sim.model.robot import Robot
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CarriedPoint:
-    """A point and the joints that move it: three, or six that also keep the orientation.
+class PointKinematics:
+    """Inverse kinematics of a point by the joints that move it: three, or six with the orientation.
 
     The other joints rest. The kinematics are included, so that a path can be evaluated without a
     robot.
@@ -44,7 +44,7 @@ class CarriedPoint:
     def __post_init__(self) -> None:
         moved = np.array(self.moved, dtype=np.intp)
         if moved.shape not in ((3,), (6,)) or not (0 <= moved.min() <= moved.max() < self.bodies):
-            raise ShapeError("three or six joints of the chain must carry the point")
+            raise ShapeError("three or six joints of the chain must move the point")
         moved.setflags(write=False)
         object.__setattr__(self, "moved", moved)
         freeze(self, (None, 37), "geometry")
@@ -67,11 +67,11 @@ class CarriedPoint:
         Raises `PathError` if a target cannot be reached from the previous one; the text names it.
         """
         chain = (self.geometry, self.point, self.moved, self.q_start[: self.bodies].copy())
-        Q, count = point_kernels.follow(
+        Q, solved = point_kernels.follow(
             *chain, self.position, targets, self.orientation, self.moved.size
         )
-        self._require(count, targets)
-        return self._whole(Q)
+        self._require_all_solved(solved, targets)
+        return self._all_joints(Q, self.q_start)
 
     def solve(self, seeds: Float2D, targets: Float2D) -> Float2D:
         """Compute positions of all joints at targets (N, 3), each from its initial guess (N, n).
@@ -80,10 +80,9 @@ class CarriedPoint:
         """
         Q = np.array(seeds[:, : self.bodies])
         chain = (self.geometry, self.point, self.moved, Q)
-        self._require(
-            point_kernels.polish(*chain, targets, self.orientation, self.moved.size), targets
-        )
-        return self._whole(Q)
+        solved = point_kernels.polish(*chain, targets, self.orientation, self.moved.size)
+        self._require_all_solved(solved, targets)
+        return self._all_joints(Q, self.q_start)
 
     def rates(self, q: Float2D, v: Float2D, a: Float2D) -> tuple[Float2D, Float2D]:
         r"""Compute velocities and accelerations of joints, (N, n) each, from the point.
@@ -93,13 +92,16 @@ class CarriedPoint:
         """
         Q = np.array(q[:, : self.bodies])
         chain = (self.geometry, self.point, self.moved, Q)
-        dq, ddq, count = point_kernels.rates(*chain, v, a, self.moved.size)
-        if count < len(q):
-            raise PathError(f"sample {count + 1} of {len(q)} is singular for '{self.robot_name}'")
-        return self._whole(dq, rest=False), self._whole(ddq, rest=False)
+        dq, ddq, solved = point_kernels.rates(*chain, v, a, self.moved.size)
+        if solved < len(q):
+            raise PathError(f"sample {solved + 1} of {len(q)} is singular for '{self.robot_name}'")
+        return self._all_joints(dq, 0.0), self._all_joints(ddq, 0.0)
 
     def sensitivity(self, motion: MotionArrays) -> tuple[Float, Float, Float, Float]:
-        """Return J, dV/dq, dA/dq, dA/d(dq) along a motion, each (N, r, r); see the kernel."""
+        """Return J, dV/dq, dA/dq, dA/d(dq) along a motion, each (N, r, r) for r moving joints.
+
+        V and A are velocity and acceleration of the point, with six joints also angular.
+        """
         Q, DQ, DDQ = (np.array(part[:, : self.bodies]) for part in motion)
         J, Vq, Aq, Adq = point_kernels.sensitivity(
             self.geometry, self.point, self.moved, Q, DQ, DDQ, self.moved.size
@@ -126,14 +128,14 @@ class CarriedPoint:
             return None
         return replace(self, q_start=q)
 
-    def index(self) -> float:
+    def condition_number(self) -> float:
         """Return the condition number of the Jacobian of the moving joints at `q_start`."""
         start = self.q_start[None]
         J = self.sensitivity((start, 0.0 * start, 0.0 * start))[0][0]
         return float(np.linalg.cond(J))
 
     def pose(self) -> Float2D:
-        """Return the pose of the last body at `q_start`, moved to the point, shape (4, 4)."""
+        """Return orientation of the last body and position of the point at `q_start`, (4, 4)."""
         pose = np.eye(4)
         for g, q in zip(self.geometry, self.q_start, strict=False):
             step, slides = np.eye(4), g[6] == 1.0
@@ -145,39 +147,40 @@ class CarriedPoint:
         pose[:3, 3] += pose[:3, :3] @ self.point
         return pose
 
-    def _whole(self, part: Float2D, *, rest: bool = True) -> Float2D:
-        whole = np.zeros((len(part), self.q_start.size))
-        if rest:
-            whole[:] = self.q_start
-        whole[:, : self.bodies] = part
-        return whole
+    def _all_joints(self, values: Float2D, fill: Float1D | float) -> Float2D:
+        """Append values of the joints beyond the point, shape (N, n)."""
+        extended = np.empty((len(values), self.q_start.size))
+        extended[:] = fill
+        extended[:, : self.bodies] = values
+        return extended
 
-    def _require(self, count: int, targets: Float2D) -> None:
-        if count == len(targets):
+    def _require_all_solved(self, solved: int, targets: Float2D) -> None:
+        if solved == len(targets):
             return
         poses = np.repeat(np.eye(4)[None], len(targets), axis=0)
         poses[:, :3, 3] = targets
         raise PathError(
-            f"{pose_label(poses, count)} is out of reach of '{self.robot_name}', or only by way of "
-            "a singular pose; choose a smaller motion or another 'center'"
+            f"{pose_label(poses, solved)} is out of reach of '{self.robot_name}', or only by way "
+            "of a singular pose; choose a smaller motion or another 'center'"
         )
 
 
 Follow = Literal["wrist", "tip"]
 
-MIN_SINGULAR_VALUE = 1e-3
-"""Smallest over largest singular value of the Jacobian of the moving joints, at a typical pose."""
+MIN_SINGULAR_VALUE_RATIO = 1e-3
+"""Smallest over largest singular value of the Jacobian, at a typical pose, above which joints can
+move a point."""
 
 CENTRAL_RANGE_SHARE = 0.9
 """Central share of the position range that should contain the pose at the center."""
 
 
-def make_carried_point(
+def make_point_kinematics(
     robot: Robot,
     follow: Follow,
     point: tuple[float, float, float] | None,
     center: tuple[float, float, float] | None,
-) -> CarriedPoint:
+) -> PointKinematics:
     """Choose the moving joints for a point of a robot, and a pose with the point at the center.
 
     Parameters
@@ -188,10 +191,11 @@ def make_carried_point(
         ``wrist``: the first three joints that can move a point follow the path, the others rest at
         home. ``tip``: six joints move the tip and keep its orientation.
     point : tuple of float, optional
-        The point [m] in the frame of the body of the third joint, or of the tip. By default the
-        tip, or the origin of the second joint after these three, the wrist center of most arms.
+        The point [m] in the frame of the body of the third moving joint, or of the tip. By default
+        the tip, or the origin of the second joint after these three, the wrist center of most arms.
     center : tuple of float, optional
-        Center in the root frame [m]; by default its place in the best conditioned configuration.
+        Center in the root frame [m]; by default the position of the point in the best conditioned
+        configuration.
 
     Raises
     ------
@@ -200,20 +204,19 @@ def make_carried_point(
     """
     rows = 3 if follow == "wrist" else 6
     candidates = []
-    bare = _bare(robot, _carriers(robot, rows, point), point)
+    at_home = _point_at_home(robot, _first_joints(robot, rows, point), point)
     limits = robot.limits
     for q in configurations(robot):
         start = np.array(robot.home)
-        start[bare.moved] = q[bare.moved]
-        seed = replace(bare, q_start=start)
+        start[at_home.moved] = q[at_home.moved]
+        seed = replace(at_home, q_start=start)
         seed = replace(seed, orientation=seed.pose()[:3, :3])
         candidate = seed if center is None else seed.move_to(np.array(center))
         if candidate is None or find_exceeded_limit(robot, candidate.q_start) is not None:
             continue
-        use = np.abs(candidate.q_start - limits.middle) / limits.half_range
-        candidates.append(
-            (bool(use[bare.moved].max() > CENTRAL_RANGE_SHARE), candidate.index(), candidate)
-        )
+        range_share = np.abs(candidate.q_start - limits.middle) / limits.half_range
+        is_at_edge = bool(range_share[at_home.moved].max() > CENTRAL_RANGE_SHARE)
+        candidates.append((is_at_edge, candidate.condition_number(), candidate))
     if not candidates:
         raise PathError(
             f"the center {center} is out of reach of '{robot.name}' within its limits; choose "
@@ -222,7 +225,9 @@ def make_carried_point(
     return min(candidates, key=lambda entry: entry[:2])[2]
 
 
-def _bare(robot: Robot, moved: list[int], point: tuple[float, float, float] | None) -> CarriedPoint:
+def _point_at_home(
+    robot: Robot, moved: list[int], point: tuple[float, float, float] | None
+) -> PointKinematics:
     """Return a point with given moving joints, at the home pose."""
     bodies, local = robot.dof, robot.T_last_tip[:3, 3]
     if len(moved) == 3:
@@ -233,22 +238,22 @@ def _bare(robot: Robot, moved: list[int], point: tuple[float, float, float] | No
             bodies, local = wrist, robot.geometry[wrist, :3]
     elif point is not None:
         local = robot.T_last_tip[:3] @ np.append(point, 1.0)
-    orientations = link_poses(robot, robot.home)[bodies - 1][:3, :3]
+    orientation = link_poses(robot, robot.home)[bodies - 1][:3, :3]
     geometry = robot.geometry[:bodies]
-    return CarriedPoint(robot.name, geometry, local, np.array(moved), robot.home, orientations)
+    return PointKinematics(robot.name, geometry, local, np.array(moved), robot.home, orientation)
 
 
-def _carriers(robot: Robot, rows: int, point: tuple[float, float, float] | None) -> list[int]:
+def _first_joints(robot: Robot, rows: int, point: tuple[float, float, float] | None) -> list[int]:
     """Find the first joints that can move a point or a tip, with the others at home.
 
     Raises `PathError` if there are not enough.
     """
     for moved in itertools.combinations(range(robot.dof), rows):
-        bare = _bare(robot, list(moved), point)
+        at_home = _point_at_home(robot, list(moved), point)
         for q in configurations(robot)[1:4]:
             start = np.array(robot.home)
             start[list(moved)] = q[list(moved)]
-            if replace(bare, q_start=start).index() < 1.0 / MIN_SINGULAR_VALUE:
+            if replace(at_home, q_start=start).condition_number() < 1.0 / MIN_SINGULAR_VALUE_RATIO:
                 return list(moved)
     directions = "a point in all directions" if rows == 3 else "its tip and hold the orientation"
     raise PathError(
