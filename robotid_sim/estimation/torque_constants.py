@@ -29,7 +29,14 @@ from robotid_sim.errors import LogError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.payload import list_load_unknowns, payload_columns, payload_problem
-from robotid_sim.estimation.problem import LinearProblem, extend_problem, joint_columns, part_of
+from robotid_sim.estimation.problem import (
+    LinearProblem,
+    build_problem,
+    extend_problem,
+    joint_columns,
+    part_of,
+    rows_of,
+)
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
@@ -138,15 +145,54 @@ def estimate_torque_constants(
     )
 
 
-def _gauss_newton(
-    problem: LinearProblem, load_torque: Float1D, wls: WeightedLeastSquares
+def estimate_constants_of_currents(
+    motion: Motion, nominal: Robot, basis: BaseParameters
 ) -> TorqueConstants:
-    """Fit ``y = s (W beta + load_torque)`` over s (n,) and beta; s is one over the gains."""
+    """Estimate the torque constants of a motion whose torques are currents [A].
+
+    The currents determine the ratios of the constants and the base parameters up to their common
+    scale; the scale is that of the nominal model at the joint with its largest torque. Currents of
+    the result do not depend on it. Raises `LogError` if the nominal model
+    explains the current of no joint.
+    """
+    problem = build_problem(motion, nominal, basis)
+    model = problem.unstack_rows(problem.W @ basis.project(nominal.parameters()))
+    current, dq = problem.unstack_rows(problem.y), rows_of(motion, motion.dq)
+    slopes, sizes = np.zeros(nominal.dof), np.std(model, axis=0)
+    for j, joint in enumerate(nominal.joints):
+        direction = np.tanh(dq[:, j] / joint.friction.eps)
+        columns = np.column_stack([model[:, j], dq[:, j], direction, np.ones(len(dq))])
+        slopes[j] = np.linalg.lstsq(columns, current[:, j], rcond=None)[0][0]
+    best = int(np.where(slopes > 0.0, sizes, 0.0).argmax())
+    if not slopes[best] > 0.0:
+        raise LogError(
+            "the nominal model explains the current of no joint; give torque_constant [N m/A] in a "
+            "map, or correct the signs"
+        )
+    start = np.where(slopes > 0.0, slopes, slopes[best])
+    is_free = np.arange(nominal.dof) != best
+    return _gauss_newton(problem, np.zeros(len(problem.y)), WeightedLeastSquares(), start, is_free)
+
+
+def _gauss_newton(
+    problem: LinearProblem,
+    load_torque: Float1D,
+    wls: WeightedLeastSquares,
+    start: Float1D | None = None,
+    is_free: Bool1D | None = None,
+) -> TorqueConstants:
+    """Fit ``y = s (W beta + load_torque)`` over s (n,) and beta; s is one over the gains.
+
+    Iterations begin with `start`, by default ones; only some s may be free.
+    """
     n, b, rng = problem.dof, problem.basis.rank, np.random.default_rng(0)
-    symbols = [f"s{j + 1}" for j in range(n)]
-    s: Float1D = np.ones(n)
+    free = np.flatnonzero(np.ones(n, dtype=bool) if is_free is None else is_free)
+    symbols = [f"s{j + 1}" for j in free]
+    s: Float1D = np.ones(n) if start is None else start
     change, steps = s, 0
-    whole = wls.fit(replace(problem, y=problem.y - load_torque), rng)
+    scale = np.tile(s, problem.samples)
+    scaled = replace(problem, W=problem.W * scale[:, None], y=problem.y - scale * load_torque)
+    whole = wls.fit(scaled, rng)
     while whole.success and np.abs(change).max() > GAIN_TOLERANCE:
         if steps == MAX_STEPS:
             message = f"the gains did not converge within {MAX_STEPS} steps"
@@ -156,14 +202,17 @@ def _gauss_newton(
         model = problem.W @ whole.beta[:b] + load_torque
         scale = np.tile(s, problem.samples)
         scaled = replace(problem, W=problem.W * scale[:, None], y=problem.y - scale * load_torque)
-        columns = joint_columns(problem.unstack_rows(model))
-        whole = wls.fit(extend_problem(scaled, columns, symbols, ["1"] * n), rng)
-        change = whole.beta[b:]
+        columns = joint_columns(problem.unstack_rows(model))[:, free]
+        whole = wls.fit(extend_problem(scaled, columns, symbols, ["1"] * len(free)), rng)
+        change = np.zeros(n)
+        change[free] = whole.beta[b:]
         s = s + np.clip(change, -0.5 * s, 0.5 * s)  # keeps the gains positive
+    std = np.zeros(n)
+    std[free] = whole.std[b:]
     return TorqueConstants(
         joint_names=problem.joint_names,
         gains=1.0 / s,
-        std=whole.std[b:] / s**2 if whole.success else np.full(n, np.nan),
+        std=std / s**2 if whole.success else np.full(n, np.nan),
         estimate=part_of(whole, b),
         steps=steps,
         success=whole.success,

@@ -37,7 +37,7 @@ class Channels(NamedTuple):
     tau_cmd: Float2D | None
     current: Float2D | None
     torque_constant: Float1D | None
-    """Joint torque per current [N m/A], shape (n,), with `current`."""
+    """Joint torque per current [N m/A], shape (n,); None with currents if it is not known."""
 
 
 def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
@@ -59,14 +59,15 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
     assert q is not None  # a complete map has positions
     constants = [joint.torque_constant for joint in joints if joint.torque_constant is not None]
     scale = None
-    if current is None or len(constants) < len(joints):
+    if current is None or (measured is not None and len(constants) < len(joints)):
         current = None
     else:
-        current, scale = current * side, np.array(constants)
+        current, scale = current * side, np.array(constants) if constants else None
     if measured is None:
         assert current is not None, "`match` requires torques or currents"
-        assert scale is not None
-        tau = (current * scale) @ torque.T
+        if scale is None and (mapping.coupling is not None or any(j.spring for j in joints)):
+            raise OptionError("springs and coupled motors need torque_constant [N m/A] in the map")
+        tau = current if scale is None else (current * scale) @ torque.T
     else:
         tau = (measured * side) @ torque.T
     if mapping.coupling is not None:

@@ -204,20 +204,13 @@ def _require_channels(
     robot: Robot,
 ) -> None:
     constants = [name for name, j in import_map.joints.items() if j.torque_constant is not None]
-    has_constants = len(constants) == robot.dof
     without = [name for name in robot.joint_names if name not in constants]
     if constants and without:
         raise LogError(f"the map has no torque_constant for {', '.join(without)}; give all or none")
     if "position" not in chosen:
         raise _make_missing_error("position", recording, robot)
-    if "torque" in chosen or ("current" in chosen and has_constants):
-        return
-    if "current" in chosen:
-        raise LogError(
-            "there are motor currents but no torques: give torque_constant [N m/A] for every joint "
-            "in a map, or the torque columns"
-        )
-    raise _make_missing_error("torque", recording, robot)
+    if "torque" not in chosen and "current" not in chosen:
+        raise _make_missing_error("torque", recording, robot)
 
 
 def _make_missing_error(quantity: str, recording: RawLog, robot: Robot) -> LogError:

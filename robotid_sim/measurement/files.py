@@ -110,7 +110,7 @@ def load_log(path: str | Path) -> Log:
     (optionally ``dq.<joint>``, ``tau_cmd.<joint>``, ``current.<joint>`` [A], and ``torque_time``
     [s], that of the torques if it is not ``t``); lines ``# key: value`` before it may have the keys
     ``joint_units`` (``rad rad m``), ``torque_constant`` [N m/A], one per joint,
-    ``torque_time_offset`` and ``period`` [s]. With currents and constants, torques may be absent.
+    ``torque_time_offset`` and ``period`` [s]. With currents, torques may be absent.
 
     Raises
     ------
@@ -261,8 +261,9 @@ def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D,
 
     channels: dict[str, Any] = {name: channel(prefix) for name, prefix in _COLUMNS.items()}
     constants = _header_numbers(header, "torque_constant", len(joints))
-    if channels["tau_meas"] is None and channels["current"] is not None and constants is not None:
-        channels["tau_meas"] = channels["current"] * constants
+    if channels["tau_meas"] is None and channels["current"] is not None:
+        scale = 1.0 if constants is None else constants
+        channels["tau_meas"] = channels["current"] * scale
     if channels["tau_meas"] is None:
         raise LogError("columns 'tau.<joint>' are missing; the measured torque is needed")
     return Log(

@@ -135,7 +135,8 @@ class Log:
     current: Float2D | None = None
     """Measured motor current [A], if the torque was computed from it."""
     torque_constant: Float1D | None = None
-    """Assumed torque per current [N m/A or N/A], shape (n,); with `current`."""
+    """Assumed torque per current [N m/A or N/A], shape (n,); None with `current` if unknown:
+    `tau_meas` is the current then [A]."""
     origin: Literal["machine", "virtual"] = "machine"
     """Source of the log: a machine or a plant in the engine."""
     seed: int | None = None
@@ -171,8 +172,8 @@ class Log:
             raise LogError(f"log: unknown origin '{self.origin}'; known: {', '.join(LOG_ORIGINS)}")
         if self.truth is not None and self.truth.q.shape != self.q.shape:
             raise LogError(f"log: truth has shape {self.truth.q.shape}, expected {self.q.shape}")
-        if (self.current is None) != (self.torque_constant is None):
-            raise LogError("log: motor currents need torque constants, and vice versa; give both")
+        if self.current is None and self.torque_constant is not None:
+            raise LogError("log: torque constants need motor currents; give both")
         if len(self.joint_units) != n:
             raise LogError(f"log: {n} joints have {len(self.joint_units)} units; give one each")
         if t.size < MIN_SAMPLES:
@@ -183,6 +184,22 @@ class Log:
                 f"log: time does not advance uniformly after t = {at:g} s; `robotid import` "
                 "resamples a log"
             )
+
+    @property
+    def in_amperes(self) -> bool:
+        """Whether the torques are currents, because the torque constants are not known."""
+        return self.current is not None and self.torque_constant is None
+
+    def with_constants(self, constants: Float1D) -> Self:
+        """Return a log of currents with torque constants [N m/A or N/A], shape (n,)."""
+        assert self.current is not None
+        recorded = self.recorded_torques
+        return replace(
+            self,
+            tau_meas=self.tau_meas * constants,
+            recorded_torques=None if recorded is None else recorded * constants,
+            torque_constant=constants,
+        )
 
     @property
     def dt(self) -> float:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.pipeline.currents import add_constants
 from robotid_sim.pipeline.fit_plan import EstimationConfig
 
 WEAKEST_COUNT = 5
@@ -337,6 +338,6 @@ def diagnose(
     LogError
         If the log is of another robot, has no torques, or is too short.
     """
-    data = Logs.from_logs(log)[0]
-    basis = basis or base_parameters(nominal, tuple(joint_parameters), data.torque_measured)
-    return diagnose_log(data, nominal, basis)
+    logs = Logs.from_logs(log)
+    basis = basis or base_parameters(nominal, tuple(joint_parameters), logs[0].torque_measured)
+    return diagnose_log(add_constants(logs, nominal, basis, logs)[0], nominal, basis)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float2D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals
 from robotid_sim.diagnostics.residuals import RESIDUAL_REMEDY
 from robotid_sim.dynamics.base_parameters import BaseParameters
@@ -29,6 +29,7 @@ from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.currents import CONSTANTS_KEY
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
 from robotid_sim.renamed import old_members
@@ -161,6 +162,8 @@ class Identification:
     """Relative standard deviation of the drive gains, included in the intervals."""
     consistent_robot: ConsistentRobot | None
     """The consistent robot of the chosen estimate; None if that failed."""
+    torque_constants: Float1D | None = None
+    """Torque constants of the logs [N m/A or N/A], shape (n,); None for measured torques."""
     loop_noise: LoopNoise | None = None
     """Measurement noise fed back by the controller; None if it is small or the plan ignores it."""
     warning: str = ""
@@ -290,6 +293,8 @@ class Identification:
             "cov_blocks": blocks,
             "bodies": [asdict(quantity) for quantity in self.bodies()],
         }
+        if self.torque_constants is not None:
+            content[CONSTANTS_KEY] = self.torque_constants.tolist()
         if self.samples is not None:
             content["read_in_parts"] = self.samples
         if self.notes:

@@ -13,6 +13,7 @@ from robotid_sim.errors import LogError, OptionError
 from robotid_sim.importing.reading import Logs, ReadLog
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.currents import add_constants
 from robotid_sim.pipeline.fit_plan import (
     ConstantSource,
     EstimationConfig,
@@ -349,6 +350,8 @@ def identify(
     if basis is None:
         measured = np.any([log.torque_measured for log in data], axis=0)
         basis = base_parameters(nominal, tuple(joint_parameters), measured)
+    first = data
+    data, tested = (add_constants(each, nominal, basis, first) for each in (data, tested))
     warnings = LogWarnings("", "")
     if check:
         checked = [*data.excerpts(EXCERPT_COUNT), *tested.read]
@@ -367,4 +370,6 @@ def identify(
     if fit.chosen.success and (model_error or prediction is not None):
         fitted = select_training_logs(list(data), held_out)
         fit = replace(fit, model_error=measure_error(fit, fitted, plan, prediction))
-    return add_warning(replace(fit, names=tuple(data.names), notes=data.notes), str(warnings))
+    constants = data[0].torque_constant if all(log.current is not None for log in data) else None
+    fit = replace(fit, names=tuple(data.names), notes=data.notes, torque_constants=constants)
+    return add_warning(fit, str(warnings))

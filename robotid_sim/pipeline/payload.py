@@ -8,7 +8,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import LogError, OptionError
 from robotid_sim.estimation.payload import (
     LOAD_SYMBOLS,
     PayloadEstimate,
@@ -20,6 +20,7 @@ from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config_tables import PayloadConfig
+from robotid_sim.pipeline.currents import add_constants
 from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.identify import check_logs
 from robotid_sim.preprocess.preprocessor import Preprocessor
@@ -43,6 +44,14 @@ class PayloadResult:
     def passed(self) -> bool:
         """Whether there is an estimate without warning."""
         return self.estimate.success and not self.warning
+
+    @property
+    def torque_constants(self) -> Float1D | None:
+        """Torque constants by the known payload [N m/A or N/A], shape (n,); None without currents."""
+        assumed = self.logs[0].torque_constant
+        if not isinstance(self.estimate, TorqueConstants) or assumed is None:
+            return None
+        return np.asarray(self.estimate.gains * assumed)
 
     def content(self) -> dict[str, Any]:
         """Return the estimate as JSON values."""
@@ -69,6 +78,8 @@ class PayloadResult:
                 "std": estimate.std.tolist(),
                 "shown": estimate.determined.tolist(),
             }
+            if (constants := self.torque_constants) is not None:
+                values["torque_constants"] = constants.tolist()
         content = {"robot": self.robot, "success": estimate.success, **values}
         return content | ({"warning": self.warning} if self.warning else {})
 
@@ -124,9 +135,15 @@ def payload(
         raise OptionError("--load estimates the drive gains; remove --drive-gain-std")
     logs = Logs((*Logs.from_logs(log).read, *Logs.from_logs(loaded).read))
     logs.require_distinct()
-    first, second = (each.require_torques() for each in logs)
-    measured = first.torque_measured | second.torque_measured
+    measured = np.any([each.require_torques().torque_measured for each in logs], axis=0)
     basis = base_parameters(nominal, tuple(joint_parameters), measured)
+    if load is None and any(each.in_amperes for each in logs):
+        raise LogError(
+            "the torque constants are unknown, and a payload scales with them; give "
+            "torque_constant [N m/A] in a map, or estimate the constants with a known --load"
+        )
+    logs = add_constants(logs, nominal, basis, logs)
+    first, second = logs
     warning = check_logs(logs.read, nominal, basis, refuse=not force).errors
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))

@@ -20,6 +20,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.parameters import size
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.currents import add_constants, read_constants, replace_constants
 from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import check_logs
@@ -229,6 +230,9 @@ def predict(
     before = apply_saved_gravity(nominal, saved.context)
     nominal = apply_saved_eps(before, saved.context)
     basis = base_parameters(nominal, joint_parameters, measured)
+    if (constants := read_constants(saved.context, nominal.dof, saved.name)) is not None:
+        logs = replace_constants(logs, constants)
+    logs = add_constants(logs, nominal, basis, logs)
     saved = saved.select_robot(nominal, basis)
     chosen, context = saved.chosen, saved.context
     if not chosen.success:

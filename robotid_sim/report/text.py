@@ -282,6 +282,8 @@ def payload_text(done: PayloadResult) -> Iterator[Text]:
     """Report how the logs were read, and the estimated payload."""
     yield from log_reading_text(done.logs)
     yield from done.estimate.sentences()
+    if (constants := done.torque_constants) is not None:
+        yield f"torque constants: {' '.join(map(number, constants))} N m/A"
     yield from report_warning(done.warning)
 
 
