@@ -96,10 +96,10 @@ def revise_model(
     fit = revise_gravity(smooth, model.nominal, basis)
     if fit is None:
         return model
-    retuned = retune(model, logs, fit.nominal, plan)
-    fit = refine_gravity(fit, join_motions(motions_of(logs, retuned, fit.nominal)))
+    retuned = retune(model, logs, fit.robot, plan)
+    fit = refine_gravity(fit, join_motions(motions_of(logs, retuned, fit.robot)))
     return replace(
-        model, preprocessors=retuned, nominal=fit.nominal, basis=fit.basis, gravity_fit=fit
+        model, preprocessors=retuned, nominal=fit.robot, basis=fit.basis, gravity_fit=fit
     )
 
 

@@ -92,7 +92,7 @@ def _fit_rows(
 def _add_terms_by_need(
     logs: Sequence[Log], plan: FitPlan, base: tuple[FittedMotion, Discrepancy], choice: TermChoice
 ) -> tuple[FittedMotion, Discrepancy]:
-    """Add joint terms that predict held-out blocks of a joint better than general functions of its state.
+    """Add joint terms that predict held-out blocks of a joint better than functions of its state.
 
     Terms with a different delay, which affects all joints, are added together or not at all.
     """

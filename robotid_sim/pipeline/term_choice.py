@@ -62,7 +62,7 @@ class TermChoice:
 
     @property
     def robot(self) -> Robot:
-        """The fitted robot with the chosen terms; the nominal one without them or without success."""
+        """The fitted robot with the chosen terms; without terms or success the nominal one."""
         rows, nominal = self.rows, self.model.nominal
         fit = WeightedLeastSquares().fit(
             self.structure.project_rows(rows), np.random.default_rng(0)
