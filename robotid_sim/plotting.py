@@ -167,10 +167,8 @@ def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:
         case Identification(chosen=chosen):
             nominal_beta = value.basis.project(value.nominal.parameters())
             has_covariance = chosen.cov is not None
-            parameters = (
-                [base_parameters(chosen, nominal_beta, None, None)] if has_covariance else []
-            )
-            return [*parameters, *_charts(chosen, None), *trust_charts(Assessment(value, ()))[0]]
+            charts = [base_parameters(chosen, nominal_beta, None, None)] if has_covariance else []
+            return [*charts, *_charts(chosen, None), *trust_charts(Assessment(value, ()))[0]]
         case ClosedLoop():
             if robot is None:
                 raise OptionError(

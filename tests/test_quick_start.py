@@ -97,8 +97,8 @@ def test_three_own_optimizers_are_compared_over_five_seeds_in_a_data_frame() -> 
 def test_without_pandas_one_line_says_how_to_get_it(monkeypatch) -> None:
     import sys
 
+    from robotid_sim.data_frames import data_frame
     from robotid_sim.errors import MissingExtraError
-    from robotid_sim.frames import data_frame
 
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"needs pandas: pip install .*frames"):

@@ -75,26 +75,21 @@ def find_data_fault(evidence: Evidence, margin: float) -> tuple[CorrectionCandid
             return None  # neither sign fits
         fault = torque_signs(signs), fault[1] + further[1]
     if fault is not None and fault is not first:
-        signs_of_all = fault[0].correction.torque.diagonal()
-        fault = torque_signs(_drop_uncertain_signs(evidence, signs_of_all, margin)), fault[1]
+        # Wrong signs whose gain is below the margin are reset.
+        unfiltered = evidence.add_friction().skip_low_pass()
+        likelihood = MarginalLikelihood.from_evidence(unfiltered)
+        signs = np.array(fault[0].correction.torque.diagonal())
+        for j in np.flatnonzero(signs < 0.0):
+            fewer = signs.copy()
+            fewer[j] = 1.0
+            before, after = (
+                likelihood(unfiltered.apply_correction(torque_signs(s).correction))
+                for s in (fewer, signs)
+            )
+            if after - before < margin:
+                signs = fewer
+        fault = torque_signs(signs), fault[1]
     return fault
-
-
-def _drop_uncertain_signs(evidence: Evidence, signs: Float1D, margin: float) -> Float1D:
-    """Reset wrong signs whose gain is below the margin."""
-    unfiltered = evidence.add_friction().skip_low_pass()
-    plausibility = MarginalLikelihood.from_evidence(unfiltered)
-
-    def likelihood(signs: Float1D) -> float:
-        return plausibility(unfiltered.apply_correction(torque_signs(signs).correction))
-
-    certain: Float1D = np.array(signs)
-    for j in np.flatnonzero(signs < 0.0):
-        fewer: Float1D = np.array(certain)
-        fewer[j] = 1.0
-        if likelihood(certain) - likelihood(fewer) < margin:
-            certain = fewer
-    return certain
 
 
 def _find_likeliest(evidence: Evidence, margin: float) -> tuple[CorrectionCandidate, float] | None:

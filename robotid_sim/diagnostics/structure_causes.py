@@ -181,13 +181,12 @@ def _tilt_gravity(dof: int, gravity: Float1D, level: Float2D, value: Float1D) ->
 
 
 def _shift_position(dof: int, joint: int, value: Float1D) -> Correction:
-    none = Correction.none(dof)
-    return replace(none, shift=value[0] * (np.arange(dof) == joint))
+    return replace(Correction.none(dof), shift=value[0] * (np.arange(dof) == joint))
 
 
 def _scale_position(dof: int, joint: int, value: Float1D) -> Correction:
-    none = Correction.none(dof)
-    return replace(none, position=np.diag(1.0 + value[0] * (np.arange(dof) == joint)))
+    scale = 1.0 + value[0] * (np.arange(dof) == joint)
+    return replace(Correction.none(dof), position=np.diag(scale))
 
 
 def _word_tilt(gravity: Float1D, change: Float1D) -> Wording:

@@ -98,9 +98,8 @@ def list_undetectable_scales(evidence: Evidence) -> list[str]:
 
 
 def _scale_torque(dof: int, joint: int, value: Float1D) -> Correction:
-    none = Correction.none(dof)
     scale = np.where(np.arange(dof) == joint, 1.0 / (1.0 + value[0]), 1.0)
-    return replace(none, torque=np.diag(scale))
+    return replace(Correction.none(dof), torque=np.diag(scale))
 
 
 def _sum_scales(joint: int, correction: Correction) -> Float1D:

@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
+from robotid_sim.data_frames import data_frame
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.files import read_json, write_json
-from robotid_sim.frames import data_frame
 from robotid_sim.renamed import (
     RENAMED_ESTIMATE_KEYS,
     RENAMED_KINDS,

@@ -6,8 +6,8 @@ g` at the parameters :math:`\beta` of the previous step,
 .. math:: y = W(g) \beta + D\, \Delta g + e, \qquad g \leftarrow g + \Delta g,
 
 which is Gauss-Newton on the product of parameters and gravity. A tilted base changes the direction;
-with a vertical first axis, first moments of its link become identifiable only if it is tilted, so
-that the base parameters are those of the tilted robot.
+with a vertical first axis, the first moments of the first link are identifiable only if the base is
+tilted. The base parameters are therefore computed anew for the tilted robot.
 
 A different magnitude of gravity is an error of the model, or of the clock of the log: with times
 :math:`c\,t` accelerations are :math:`c^{-2}` times as large, and torques equal those with inertia
@@ -27,6 +27,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem, extend_problem, rows_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.renamed import old_members
 from robotid_sim.section import percent
 
 DIFFERENCE_STEP = 1e-4
@@ -38,44 +39,46 @@ MAX_STEPS = 3
 MAX_GRAVITY_CHANGE = 0.25
 """Maximum relative change of gravity; above, the mounting or a unit is wrong."""
 
-TILT, STRENGTH = [0, 1], [2]
-"""Columns of `gravity_columns` of the two hypotheses."""
+TILT, MAGNITUDE = [0, 1], [2]
+"""Columns of `gravity_columns` of the two hypotheses, a direction and a magnitude of gravity."""
 
 
+@old_members(nominal="robot", assumed="nominal_gravity")
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class GravityFit:
     """Gravity estimated from a log, in the root frame."""
 
-    nominal: Robot
-    """Robot with that gravity."""
+    robot: Robot
+    """The nominal robot with the estimated gravity."""
     basis: BaseParameters
-    """Base parameters of that robot."""
-    assumed: Float1D
+    """Base parameters of this robot."""
+    nominal_gravity: Float1D
     """Gravity of the nominal model [m/s^2], shape (3,)."""
     cov: Float2D
-    """Covariance of the relative change in two perpendicular directions and along gravity, (3, 3).
-    """
+    """Covariance of gravity [(m/s^2)^2] in two directions perpendicular to it and along it, shape
+    (3, 3)."""
 
     def __post_init__(self) -> None:
-        freeze(self, (3,), "assumed")
+        freeze(self, (3,), "nominal_gravity")
         freeze(self, (3, 3), "cov")
 
     @property
     def angle(self) -> float:
         """Angle between nominal and estimated gravity [rad]."""
-        across = np.linalg.norm(np.cross(self.assumed, self.nominal.gravity))
-        return float(np.arctan2(across, self.assumed @ self.nominal.gravity))
+        across = np.linalg.norm(np.cross(self.nominal_gravity, self.robot.gravity))
+        return float(np.arctan2(across, self.nominal_gravity @ self.robot.gravity))
 
     @property
     def excess(self) -> float:
         """Magnitude over the nominal magnitude of gravity, minus one."""
-        return float(np.linalg.norm(self.nominal.gravity) / np.linalg.norm(self.assumed) - 1.0)
+        magnitude = np.linalg.norm(self.robot.gravity)
+        return float(magnitude / np.linalg.norm(self.nominal_gravity) - 1.0)
 
     def sentences(self) -> list[str]:
         """Describe the tilt, its uncertainty and alternative causes."""
-        std = np.sqrt(np.diag(self.cov)) / np.linalg.norm(self.assumed)
-        entries = ", ".join(f"{g:.4g}" for g in self.nominal.gravity)
+        std = np.sqrt(np.diag(self.cov)) / np.linalg.norm(self.nominal_gravity)
+        entries = ", ".join(f"{g:.4g}" for g in self.robot.gravity)
         sentences = []
         if std[TILT].any():
             sentences.append(
@@ -83,10 +86,11 @@ class GravityFit:
                 "deg away from the model's: the base is tilted, and the fit uses this direction. "
                 f"Level the base, or set `gravity = [{entries}]` in the section [robot]."
             )
-        if std[STRENGTH].any():
+        if std[MAGNITUDE].any():
             text = describe_strength(self.excess)
             sentences.append(
-                f"{text[0].upper()}{text[1:]}. The fit uses this gravity; the intervals cover both."
+                f"{text[0].upper()}{text[1:]}. The fit uses this gravity; the intervals allow for "
+                "either."
             )
         return sentences
 
@@ -120,16 +124,16 @@ def revise_gravity(motion: Motion, nominal: Robot, basis: BaseParameters) -> Gra
         if not estimate.success:
             return None
         columns = gravity_columns(problem, motion, estimate.beta)
-        tried = [which for which in (TILT, STRENGTH) if not {*which} <= {*free}]
+        hypotheses = [axes for axes in (TILT, MAGNITUDE) if not {*axes} <= {*free}]
         gains, rank = [], problem.basis.rank
-        for which in tried:  # gains of held-out blocks, shape (folds, n)
-            sums = HeldOut.from_problem(problem, columns[:, :, which])
-            before, after = (sums.score_by_joint(np.arange(k)) for k in (rank, rank + len(which)))
-            gains.append(after - before)
+        for axes in hypotheses:  # gains of held-out blocks, shape (folds, n)
+            sums = HeldOut.from_problem(problem, columns[:, :, axes])
+            fixed, fitted = (sums.score_by_joint(np.arange(k)) for k in (rank, rank + len(axes)))
+            gains.append(fitted - fixed)
         better = [k for k, gain in enumerate(gains) if _is_better(gain)]
         if not better:
             return fit if free else None
-        free = sorted([*free, *tried[max(better, key=lambda k: float(gains[k].sum()))]])
+        free = sorted([*free, *hypotheses[max(better, key=lambda k: float(gains[k].sum()))]])
         revised = _iterate(fit, problem, motion, free)
         if revised is None or not _is_better(score_blocks(revised[1]) - score_blocks(problem)):
             return fit if fit.cov.any() else None
@@ -138,13 +142,13 @@ def revise_gravity(motion: Motion, nominal: Robot, basis: BaseParameters) -> Gra
 
 def refine_gravity(fit: GravityFit, motion: Motion) -> GravityFit:
     """Refine the gravity of a fit by a further step, with a different motion of the log."""
-    problem = build_problem(motion, fit.nominal, fit.basis)
+    problem = build_problem(motion, fit.robot, fit.basis)
     free = np.flatnonzero(np.diag(fit.cov)).tolist()
     return _step(fit, problem, motion, free) or fit
 
 
 def gravity_columns(problem: LinearProblem, motion: Motion, beta: Float1D) -> Float:
-    """Compute the torque per relative change of gravity on the three `_axes`, (N, n, 3).
+    """Compute the torque per change of gravity along the three `_axes` [N m s^2/m], (N, n, 3).
 
     Rows are those of the problem of the motion; the bodies have the base parameters `beta`.
     """
@@ -157,11 +161,11 @@ def gravity_columns(problem: LinearProblem, motion: Motion, beta: Float1D) -> Fl
         joint_torque(model, *state),
         DIFFERENCE_STEP * float(np.linalg.norm(model.gravity)),
     )
-    changed = [
+    differences = [
         joint_torque(replace(model, gravity=model.gravity + step * axis), *state) - torque
         for axis in _axes(model.gravity)
     ]
-    return rows_of(motion, np.stack(changed, axis=2) / step)
+    return rows_of(motion, np.stack(differences, axis=2) / step)
 
 
 def gravity_errors(
@@ -169,16 +173,16 @@ def gravity_errors(
 ) -> Float2D:
     """Compute the torque of one standard deviation of the errors of gravity [N m], (N n, k).
 
-    If its magnitude is not nominal, this includes the torque of parameters for a clock error.
-
-    These are random effects of a fit with fixed gravity.
+    If the magnitude was estimated, a further column is the difference of torques that the
+    parameters would make if the clock of the log, not gravity, were wrong. The columns are random
+    effects of a fit with fixed gravity.
     """
     values, vectors = np.linalg.eigh(fit.cov)
     columns = gravity_columns(problem, motion, beta).reshape(len(problem.y), 3)
     columns = columns @ (vectors * np.sqrt(np.maximum(values, 0.0)))
-    if not fit.cov[STRENGTH, STRENGTH].any():
+    if not fit.cov[MAGNITUDE, MAGNITUDE].any():
         return np.asarray(columns)
-    powers = {"Fv": 0.5, "Fc": 0.0, "Fo": 0.0}  # powers of the squared factor of the times
+    powers = {"Fv": 0.5, "Fc": 0.0, "Fo": 0.0}  # of c^2, by which parameters scale, see above
     power = np.array([powers.get(name[:2], 1.0) for name in problem.basis.names])
     return np.column_stack([columns, problem.W @ (fit.excess * power * beta)])
 
@@ -192,10 +196,10 @@ def _iterate(
         if stepped is None:
             return None
         fit = stepped
-        change = np.linalg.norm(fit.nominal.gravity - fit.assumed)
-        if change > MAX_GRAVITY_CHANGE * np.linalg.norm(fit.assumed):
+        change = np.linalg.norm(fit.robot.gravity - fit.nominal_gravity)
+        if change > MAX_GRAVITY_CHANGE * np.linalg.norm(fit.nominal_gravity):
             return None
-        problem = build_problem(motion, fit.nominal, fit.basis)
+        problem = build_problem(motion, fit.robot, fit.basis)
     return fit, problem
 
 
@@ -209,20 +213,20 @@ def _step(
     columns = gravity_columns(problem, motion, estimate.beta)[:, :, free]
     symbols = [f"gravity {k + 1}" for k in free]
     flat = columns.reshape(len(problem.y), len(free))
-    whole = WeightedLeastSquares().fit(
+    extended = WeightedLeastSquares().fit(
         extend_problem(problem, flat, symbols, ["m/s^2"] * len(free))
     )
-    if not whole.success or whole.cov is None:
+    if not extended.success or extended.cov is None:
         return None
-    before, count = fit.nominal.gravity, len(free)
-    gravity = before + whole.beta[-count:] @ _axes(before)[free]
-    if STRENGTH[0] not in free:
-        gravity *= np.linalg.norm(before) / np.linalg.norm(gravity)
+    previous, count = fit.robot.gravity, len(free)
+    gravity = previous + extended.beta[-count:] @ _axes(previous)[free]
+    if MAGNITUDE[0] not in free:
+        gravity *= np.linalg.norm(previous) / np.linalg.norm(gravity)
     cov = np.zeros((3, 3))
-    cov[np.ix_(free, free)] = whole.cov[-count:, -count:]
-    nominal = replace(fit.nominal, gravity=gravity)
-    basis = base_parameters_like(fit.basis, nominal, problem.measured_joints)
-    return replace(fit, nominal=nominal, basis=basis, cov=cov)
+    cov[np.ix_(free, free)] = extended.cov[-count:, -count:]
+    robot = replace(fit.robot, gravity=gravity)
+    basis = base_parameters_like(fit.basis, robot, problem.measured_joints)
+    return replace(fit, robot=robot, basis=basis, cov=cov)
 
 
 def _axes(gravity: Float1D) -> Float2D:
@@ -232,7 +236,10 @@ def _axes(gravity: Float1D) -> Float2D:
 
 
 def _is_better(gain: Float2D) -> bool:
-    """Return whether blocks gain, shape (folds, n), and no joint loses significantly."""
+    """Return whether held-out blocks are predicted better, and no joint significantly worse.
+
+    `gain` is the gain of the log-likelihood, shape (folds, n).
+    """
     return compute_worth(gain.sum(axis=1)) > MIN_GAIN and all(
         compute_worth(-each) <= MIN_GAIN for each in gain.T
     )

@@ -21,7 +21,7 @@ TUNING_CONSTANTS = {"huber": 1.345, "student": 4.0}
 """Corner of Huber's loss, with 95 % efficiency for Gaussian noise, and the degrees of freedom of
 Student's distribution."""
 
-MAX_ROUNDS = 100
+MAX_ITERATIONS = 100
 
 STEP_TOLERANCE = 1e-3
 """Maximum change of a parameter at convergence, in its standard deviations."""
@@ -33,7 +33,7 @@ MIN_SLOPE = 0.1
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobustLeastSquares(Estimator):
-    r"""M-estimate: the weight of a row decreases with its residual, joints have their noise.
+    r"""M-estimate: the weight of a row decreases with its residual over the noise of its joint.
 
     With the residuals r of a joint over their robust scale :math:`\sigma` and the score
     :math:`\psi`, pseudo-torques
@@ -77,17 +77,17 @@ class RobustLeastSquares(Estimator):
             "options": asdict(self),
             "criterion": self.loss,
         }
-        pseudo, rounds = problem.y, 0
+        pseudo, iterations = problem.y, 0
         while fitted.success:
-            if rounds == MAX_ROUNDS:
-                message = f"the weights of the rows have not converged after {MAX_ROUNDS} rounds"
+            if iterations == MAX_ITERATIONS:
+                message = f"the parameters have not converged after {MAX_ITERATIONS} iterations"
                 return replace(fitted, success=False, message=message, **named)
-            rounds += 1
+            iterations += 1
             pseudo = self._pseudo_torques(problem, fitted.beta)
-            before, fitted = fitted, wls.fit(replace(problem, y=pseudo), rng)
+            previous, fitted = fitted, wls.fit(replace(problem, y=pseudo), rng)
             if (
                 fitted.success
-                and (abs(fitted.beta - before.beta) < STEP_TOLERANCE * fitted.std).all()
+                and (abs(fitted.beta - previous.beta) < STEP_TOLERANCE * fitted.std).all()
             ):
                 break
         residual = problem.unstack_rows(problem.y - problem.W @ fitted.beta)
@@ -111,7 +111,7 @@ class RobustLeastSquares(Estimator):
         if self.loss == "huber":
             score, slope = np.clip(u, -c, c), (np.abs(u) < c).astype(float)
         else:
-            below = c + u**2
-            score, slope = (c + 1.0) * u / below, (c + 1.0) * (c - u**2) / below**2
+            denominator = c + u**2
+            score, slope = (c + 1.0) * u / denominator, (c + 1.0) * (c - u**2) / denominator**2
         steps = sigma * score / np.maximum(slope.mean(axis=0), MIN_SLOPE)
         return np.asarray(model + steps.ravel())

@@ -182,8 +182,7 @@ class _TermSearch:
 
     def _optimize_constant(self, term: Candidate, others: Sequence[Candidate]) -> Candidate:
         """Optimize the constant of a candidate, given others."""
-        kind = TERM_KINDS[term.kind]
-        shape = kind.shape
+        shape = TERM_KINDS[term.kind].shape
         if shape is None or shape.bounds is None or term.shape is None:
             return term
         problem, residual = self.rows.problem, self.rows.residual(others)

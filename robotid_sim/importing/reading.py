@@ -58,8 +58,7 @@ class Logs(Sequence[Log]):
     @overload
     def __getitem__(self, index: slice) -> list[Log]: ...
     def __getitem__(self, index: int | slice) -> Log | list[Log]:
-        logs = [read.log for read in self.read]
-        return logs[index]
+        return [read.log for read in self.read][index]
 
     def __len__(self) -> int:
         return len(self.read)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze, linear_at
+from robotid_sim.data_frames import data_frame
 from robotid_sim.errors import LogError, ShapeError
-from robotid_sim.frames import data_frame
 from robotid_sim.model.robot import Robot
 from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value

@@ -139,7 +139,7 @@ def build_setup(
     Raises
     ------
     OptionError, UnknownNameError
-        If a name, an option or a size is refused.
+        If a name, an option or a size is invalid.
     PathError
         If a path of the closed loop is not within reach.
     InfeasibleError, RankDeficientError
@@ -232,7 +232,7 @@ def build_cell(
     """Build the cell of an experiment, with the nominal model in its controller.
 
     Sensors and friction law are those of the configuration unless given. Raises `OptionError` or
-    `UnknownNameError` if one of them, a drive or an engine is refused, `MissingExtraError` if the
+    `UnknownNameError` if one of them, a drive or an engine is invalid, `MissingExtraError` if the
     engine is not installed, and `RankDeficientError` if a joint moves no inertia.
     """
     for robot in (plant, nominal):
@@ -289,7 +289,7 @@ def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tup
     """Build the conditions of a scenario such as ``payload+sinusoidal``, in the order of its name.
 
     Options of conditions without a scenario are checked, too. Raises `UnknownNameError` if there is
-    no such condition, and `OptionError` if an option is refused or a condition is named twice.
+    no such condition, and `OptionError` if an option is invalid or a condition is named twice.
     """
     for other, values in options.items():  # also conditions without a scenario
         CONDITIONS.build(other, **values)

@@ -55,7 +55,7 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
     Raises
     ------
     UnknownNameError, OptionError
-        If a name, an option or a size is refused.
+        If a name, an option or a size is invalid.
     """
     design, rate = config.design, config.experiment.rate
     family = build_family(design)

@@ -189,8 +189,19 @@ def judge(comparisons: Sequence[EngineComparison]) -> VerdictResult:
             else []
         ),
         CheckResult.from_limit("all_closed_loops_completed", float(failed), 0.0),
-        *_difference_checks([c.difference for c in comparisons], limits.false_alarm),
     ]
+    pairs = [c.difference for c in comparisons if c.difference is not None]
+    if len(pairs) < len(comparisons):
+        incomplete = CheckResult.from_limit("differences_within_intervals", None, 1.0)
+        checks.append(incomplete.model_copy(update={"message": "(a fit failed)"}))
+    else:
+        tested = [pair for pair in pairs if pair.f_dof is not None]
+        if tested:  # enough blocks of residuals for a joint test of all parameters
+            squared = float(np.mean([pair.chi_squared / pair.rank for pair in tested]))
+            band = difference_range(tested, limits.false_alarm)
+            checks.append(CheckResult.from_range("estimates_agree_jointly", squared, *band))
+        limit, share = share_limit(pairs, limits.false_alarm), _share_within(pairs)
+        checks.append(CheckResult.from_range("differences_within_intervals", share, limit, 1.0))
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
 
 
@@ -204,29 +215,6 @@ def _worst(
     source, target = (ENGINES[name].words for name in (worst.identified_in, worst.validated_in))
     origin = f"(identified in {source}, validated in {target}, seed {worst.seed})"
     return CheckResult.from_limit(name, values[k], limit).model_copy(update={"message": origin})
-
-
-def _difference_checks(
-    differences: Sequence[Difference | None], false_alarm: float
-) -> list[CheckResult]:
-    """Check the pooled differences; the check fails if a fit failed.
-
-    Without enough blocks of residuals there is no joint test of all parameters.
-    """
-    pairs = [pair for pair in differences if pair is not None]
-    if len(pairs) < len(differences):
-        failed = CheckResult.from_limit("differences_within_intervals", None, 1.0)
-        return [failed.model_copy(update={"message": "(a fit failed)"})]
-    tested = [pair for pair in pairs if pair.f_dof is not None]
-    checks = []
-    if tested:
-        squared = float(np.mean([pair.chi_squared / pair.rank for pair in tested]))
-        band = difference_range(tested, false_alarm)
-        checks.append(CheckResult.from_range("estimates_agree_jointly", squared, *band))
-    limit = share_limit(pairs, false_alarm)
-    share = _share_within(pairs)
-    checks.append(CheckResult.from_range("differences_within_intervals", share, limit, 1.0))
-    return checks
 
 
 def _share_within(pairs: Sequence[Difference]) -> float | None:

@@ -109,7 +109,7 @@ def check(
     Raises
     ------
     UrdfError, UnknownNameError, OptionError
-        If the robot is unknown, its file cannot be used, or a setting is refused.
+        If the robot is unknown, its file cannot be used, or a setting is invalid.
     """
     config = config or StudyConfig()
     repair = config.robot.repair if repair is None else repair

@@ -142,9 +142,9 @@ class StudyConfig(ConfigSection):
         config : StudyConfig
             The validated study.
         """
-        space = {name: value for name, value in constraints.items() if value is not None}
+        changed_constraints = {k: value for k, value in constraints.items() if value is not None}
         update = {name: value for name, value in design.items() if value is not None}
-        update["constraints"] = {**self.design.constraints.model_dump(), **space}
+        update["constraints"] = {**self.design.constraints.model_dump(), **changed_constraints}
         section = validate(DesignConfig, {**self.design.model_dump(), **update}, "design")
         return self.model_copy(update={"design": section})
 
@@ -212,7 +212,7 @@ def load_config(
     FileFormatError
         If the file cannot be read or is not TOML.
     OptionError
-        If a key is unknown or a value is refused.
+        If a key is unknown or a value is invalid.
     PluginError
         If a plugin is not trusted or cannot be used.
 

@@ -244,7 +244,7 @@ def design(
     InfeasibleError
         If no candidate respects the limits.
     OptionError, UnknownNameError
-        If a name or an option is refused.
+        If a name or an option is invalid.
     """
     config = (config or StudyConfig()).with_seed(seed)
     config = config.with_design(

@@ -56,8 +56,8 @@ class EstimationConfig(ConfigSection):
     include it."""
     joint_terms: tuple[str, ...] = (AUTO,)
     """Kinds of joint terms that the fit may select in addition to `joint_parameters`: ``none``,
-    ``all``, kinds of `robotid list terms`, or ``auto``: all terms that predict a joint better than
-    functions of its state."""
+    ``all``, kinds of `robotid list terms`, or ``auto``: all terms that predict the torque of a
+    joint better than general functions of its state."""
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options by estimator."""
 
@@ -71,7 +71,7 @@ class FitPlan:
     estimators: Mapping[str, Estimator]
     """Estimators by the names of their estimates, in the order of their runs."""
     chosen: str
-    """The estimate of the identified robot."""
+    """Name of the estimate from which the identified robot is made."""
     estimate_eps: bool = False
     """Whether transition velocities are estimated if the log determines them."""
     estimate_gravity: bool = False
@@ -81,8 +81,8 @@ class FitPlan:
     joint_terms: tuple[str, ...] = ()
     """Kinds of joint terms that the fit may select."""
     terms_by_need: bool = False
-    """Whether joint terms are selected only for unmodeled torque, and only if they predict a joint
-    better than functions of its state."""
+    """Whether joint terms are selected only for unmodeled torque, and only if they predict the
+    torque of a joint better than general functions of its state, such as of speed or load."""
     accounts_for_loop_noise: bool = False
     """Whether output error runs and is chosen for measurement noise fed back by the controller."""
 
@@ -92,15 +92,16 @@ OUTPUT_ERROR_NAME = "output-error"
 MIN_LOOP_NOISE_SHARE = 0.1
 """Smallest share of fed-back noise in the torques for which output error is chosen.
 
-`bench/feedback_noise.py`: with 3 to 6 % least squares is equally accurate; with 25 % its error is
-ten times larger, and the noise alone causes apparent unmodeled torque."""
+`bench/feedback_noise.py`: with a share of 3 to 6 % least squares is as accurate as output error;
+with 25 % its error is ten times larger, and the noise alone causes apparent unmodeled torque."""
 
 
 def add_output_error(plan: FitPlan, logs: Sequence[Log]) -> tuple[FitPlan, LoopNoise | None]:
     """Add output error to a plan for measurement noise fed back by the controller.
 
     Returns the plan and the noise. Least squares assumes independent motion and torque noise, and
-    its rows lose most of the motion caused by the noise; output error uses it.
+    the low-pass of its rows removes most of the motion that the noise causes; output error
+    simulates this motion and uses it.
     """
     if not plan.accounts_for_loop_noise:
         return plan, None
@@ -121,9 +122,10 @@ def choose_estimate(
 ) -> str:
     """Choose the estimate by name: the estimate of the plan, or output error.
 
-    If it cannot simulate, as with joint terms, output error is least squares.
+    A problem that cannot be simulated, such as one with joint terms, keeps the estimate of the
+    plan, because output error is then least squares.
     """
-    simulated = estimates.get(OUTPUT_ERROR_NAME)  # long logs have none
+    simulated = estimates.get(OUTPUT_ERROR_NAME)  # not run for long logs
     if noise is not None and simulated and simulated.success and can_simulate(problem):
         return OUTPUT_ERROR_NAME
     return plan.chosen
@@ -161,7 +163,8 @@ def fit_plan(
 ) -> FitPlan:
     """Build the plan of a fit; the parameters are those of `identify`.
 
-    Raises `OptionError` or `UnknownNameError` if a name is refused, or if the chosen estimator is
+    `friction_velocity` is the source of the transition velocities. Raises `OptionError` or
+    `UnknownNameError` if a name is unknown, or if the chosen estimator is
     not among those that run.
     """
     names = DEFAULT_CONFIG.estimators if estimators is None else tuple(estimators)

@@ -50,10 +50,10 @@ class RevisedModel:
     """Preprocessors, each tuned to its log."""
     nominal: Robot
     basis: BaseParameters
-    eps: FrictionFit | None = None
+    eps_fit: FrictionFit | None = None
     """Estimated transition velocities; None if the nominal ones are used."""
-    gravity: GravityFit | None = None
-    """Estimated direction of gravity; None if the nominal one is used."""
+    gravity_fit: GravityFit | None = None
+    """Estimated gravity; None if the nominal one is used."""
 
     def errors(self, rows: LinearProblem, motion: Motion) -> Float2D | None:
         """Return the torque of one standard deviation of each constant, (N n, k).
@@ -61,13 +61,13 @@ class RevisedModel:
         None without any.
         """
         estimate = WeightedLeastSquares().fit(rows)
-        if not estimate.success or (self.eps is None and self.gravity is None):
+        if not estimate.success or (self.eps_fit is None and self.gravity_fit is None):
             return None
         beta, columns = estimate.beta, []
-        if self.eps is not None:
-            columns.append(eps_errors(self.eps, rows, motion, beta))
-        if self.gravity is not None:
-            columns.append(gravity_errors(self.gravity, rows, motion, beta))
+        if self.eps_fit is not None:
+            columns.append(eps_errors(self.eps_fit, rows, motion, beta))
+        if self.gravity_fit is not None:
+            columns.append(gravity_errors(self.gravity_fit, rows, motion, beta))
         return np.hstack(columns)
 
 
@@ -87,19 +87,19 @@ def revise_model(
     if not plan.estimate_eps and not plan.estimate_gravity:
         return model
     smooth = join_motions(
-        motions_of(logs, [smooth_positions(use) for use in preprocessors], nominal)
+        motions_of(logs, [smooth_positions(each) for each in preprocessors], nominal)
     )
     if plan.estimate_eps:
         model = _revise_eps(model, logs, smooth, plan)
     if not plan.estimate_gravity:
         return model
-    gravity = revise_gravity(smooth, model.nominal, basis)
-    if gravity is None:
+    fit = revise_gravity(smooth, model.nominal, basis)
+    if fit is None:
         return model
-    again = retune(model, logs, gravity.nominal, plan)
-    gravity = refine_gravity(gravity, join_motions(motions_of(logs, again, gravity.nominal)))
+    retuned = retune(model, logs, fit.robot, plan)
+    fit = refine_gravity(fit, join_motions(motions_of(logs, retuned, fit.robot)))
     return replace(
-        model, preprocessors=again, nominal=gravity.nominal, basis=gravity.basis, gravity=gravity
+        model, preprocessors=retuned, nominal=fit.robot, basis=fit.basis, gravity_fit=fit
     )
 
 
@@ -118,7 +118,7 @@ def _revise_eps(
         shown = np.array(fit.identifiable)
         better = predicts_better(*problems) & shown
         if (better == shown).all():
-            return replace(model, preprocessors=again, nominal=revised, eps=fit)
+            return replace(model, preprocessors=again, nominal=revised, eps_fit=fit)
         if not better.any():
             break
         fit = estimate_eps(finer, nominal, basis, joints=np.flatnonzero(better))
@@ -129,8 +129,8 @@ def retune(
     model: RevisedModel, logs: Sequence[Log], nominal: Robot, plan: FitPlan
 ) -> tuple[Preprocessor, ...]:
     """Tune the preprocessors of a plan to logs with another model, for the same rows."""
-    same = [copy_rows(plan.preprocessor, use) for use in model.preprocessors]
-    return tuple(use.tune(log, nominal) for use, log in zip(same, logs, strict=True))
+    copies = [copy_rows(plan.preprocessor, each) for each in model.preprocessors]
+    return tuple(each.tune(log, nominal) for each, log in zip(copies, logs, strict=True))
 
 
 def copy_rows(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
@@ -152,7 +152,7 @@ def motions_of(
 ) -> list[Motion]:
     """Return the motion of every log."""
     pairs = zip(preprocessors, logs, strict=True)
-    return [motion_of_log(use, log, nominal) for use, log in pairs]
+    return [motion_of_log(each, log, nominal) for each, log in pairs]
 
 
 MIN_NOISE_RATIO = 1e-12

@@ -281,7 +281,8 @@ def identify(
         Computes motion and torque of a log.
     terms : str or sequence of str
         Joint terms that the fit may select: ``none``, ``all``, kinds, or by default ``auto``: all
-        terms that predict a joint better than functions of its state.
+        terms that predict the torque of a joint better than general functions of its state, such
+        as of speed or load.
     joint_parameters : sequence of str
         Estimated parameters of every joint, of Fv, Fc, Fo and Ia.
     friction_velocity : str
@@ -318,7 +319,7 @@ def identify(
     LogError
         If a log is of another robot, has no torques, or has an error.
     OptionError, UnknownNameError
-        If a name or an option is refused.
+        If a name or an option is invalid.
 
     Examples
     --------

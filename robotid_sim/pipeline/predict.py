@@ -94,7 +94,7 @@ class SavedEstimate:
         return np.array(measured)
 
     def select_robot(self, robot: Robot, basis: BaseParameters) -> "SavedEstimate":
-        """Select the estimates of the base parameters of a robot.
+        """Select the estimates whose base parameters are those of a robot.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class ScoredPrediction:
     unmodeled: tuple[UnmodeledFunction, ...]
     """Unmodeled torque of the fit, which the prediction includes."""
     warning: str
-    """Contradictions in the log to the nominal model; empty if there are none."""
+    """Contradictions between log and nominal model; empty if there are none."""
 
     @property
     def passed(self) -> bool:
@@ -177,13 +177,18 @@ class ScoredPrediction:
         path : str or Path
             File to write.
         """
-        done, names = self.prediction, self.nominal.joint_names
+        prediction, names = self.prediction, self.nominal.joint_names
         heads = ["t", *(f"{kind}.{name}" for name in names for kind in ("tau", "predicted"))]
-        torques = np.stack([done.measured, done.predicted], axis=2).reshape(done.t.size, -1)
+        torques = np.stack([prediction.measured, prediction.predicted], axis=2).reshape(
+            prediction.t.size, -1
+        )
         with atomic_path(path) as temporary:
             options: dict[str, Any] = {"delimiter": ",", "comments": "", "fmt": "%.12g"}
             np.savetxt(
-                temporary, np.column_stack([done.t, torques]), header=",".join(heads), **options
+                temporary,
+                np.column_stack([prediction.t, torques]),
+                header=",".join(heads),
+                **options,
             )
 
 
@@ -227,8 +232,8 @@ def predict(
     """
     saved, logs = SavedEstimate.from_estimate(estimate), Logs.from_logs(log)
     measured = saved.find_measured_joints(nominal)
-    before = apply_saved_gravity(nominal, saved.context)
-    nominal = apply_saved_eps(before, saved.context)
+    with_gravity = apply_saved_gravity(nominal, saved.context)
+    nominal = apply_saved_eps(with_gravity, saved.context)
     basis = base_parameters(nominal, joint_parameters, measured)
     if (constants := read_constants(saved.context, nominal.dof, saved.name)) is not None:
         logs = replace_constants(logs, constants)
@@ -237,7 +242,7 @@ def predict(
     chosen, context = saved.chosen, saved.context
     if not chosen.success:
         raise FileFormatError(f"{saved.name}: the chosen fit failed: {chosen.message}")
-    warning = check_logs(logs.read, before, basis, refuse=not force).errors
+    warning = check_logs(logs.read, with_gravity, basis, refuse=not force).errors
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
     preprocessor = ignore_velocities(preprocessor, context.get("torque_delay"))

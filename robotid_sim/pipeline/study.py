@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.data_frames import data_frame
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import ExcitationQuality, excitation_quality
-from robotid_sim.frames import data_frame
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot

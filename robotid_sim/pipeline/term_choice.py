@@ -36,13 +36,13 @@ class TermChoice:
 
     model: RevisedModel
     motion: Motion
-    """Motion from positions alone, because one from the model hides unmodeled torque."""
+    """Motion from positions only: a motion smoothed with the model hides unmodeled torque."""
     structure: Structure
 
     @classmethod
     def choose(cls, model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str]) -> Self:
         """Choose the terms of given kinds that logs support in addition to a model."""
-        preprocessors = [smooth_positions(use) for use in model.preprocessors]
+        preprocessors = [smooth_positions(each) for each in model.preprocessors]
         motion, _ = weigh_logs(
             motions_of(logs, preprocessors, model.nominal), model.nominal, model.basis
         )
@@ -62,7 +62,7 @@ class TermChoice:
 
     @property
     def robot(self) -> Robot:
-        """The robot that explains the logs; the nominal one if the fit fails."""
+        """The fitted robot with the chosen terms; without terms or success the nominal one."""
         rows, nominal = self.rows, self.model.nominal
         fit = WeightedLeastSquares().fit(
             self.structure.project_rows(rows), np.random.default_rng(0)
@@ -86,7 +86,7 @@ class TermChoice:
 
         Both models are equal except for the transition velocities.
         """
-        fit = self.model.eps or other.model.eps
+        fit = self.model.eps_fit or other.model.eps_fit
         model, names = self.model, self.model.nominal.joint_names
         if fit is not None:
             start, eps = fit.start, np.where(joints, other.model.nominal.eps, model.nominal.eps)
@@ -94,7 +94,7 @@ class TermChoice:
             refit = estimate_eps(raise_row_rate(self.motion), nominal, model.basis, joints=changed)
             revised = refit if refit.success and any(refit.identifiable) else None
             nominal = nominal if revised is None else set_eps(nominal, revised.eps)
-            model = replace(model, nominal=nominal, eps=revised)
+            model = replace(model, nominal=nominal, eps_fit=revised)
             model = replace(model, preprocessors=retune(model, logs, nominal, plan))
         terms = tuple(
             fitted
@@ -148,10 +148,10 @@ def _choose_at_delay(model: RevisedModel, logs: Sequence[Log], plan: FitPlan) ->
     estimated transition velocity, the nominal one is tried too, and every joint uses the model that
     predicts held-out blocks better.
     """
-    choice, fit = TermChoice.choose(model, logs, plan.joint_terms), model.eps
+    choice, fit = TermChoice.choose(model, logs, plan.joint_terms), model.eps_fit
     if fit is None or not (choice.joints_with_terms & np.array(fit.identifiable)).any():
         return choice
-    start = replace(model, nominal=set_eps(model.nominal, fit.start), eps=None)
+    start = replace(model, nominal=set_eps(model.nominal, fit.start), eps_fit=None)
     other = TermChoice.choose(start, logs, plan.joint_terms)
     better = (other.scores - choice.scores).sum(axis=0) > 0.0
     return choice.merge(other, better, logs, plan)

@@ -138,8 +138,7 @@ def compare_text(comparison: EstimateComparison) -> Iterator[Text]:
     """Report pairs, differences, notes and the results of the studies."""
     agreement, sources = comparison.agreement, comparison.sources
     pairs = agreement.pairs
-    count = len(pairs[0].names)
-    yield f"{len(sources)} estimates of {count} base parameters"
+    yield f"{len(sources)} estimates of {len(pairs[0].names)} base parameters"
     yield ""
     yield pair_table(agreement)
     shown = pairs if len(pairs) == 1 else [pair for pair in pairs if not pair.is_agreement]

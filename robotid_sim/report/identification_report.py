@@ -27,7 +27,7 @@ from robotid_sim.report.sections import (
     make_closing_sections,
     make_export_sections,
     make_preprocessing_section,
-    next_section,
+    next_steps_section,
     parameters_section,
     prediction_section,
 )
@@ -68,7 +68,7 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
         unmodeled = fit.discrepancy.unmodeled
         predicted = fit.held_out.prediction
         first += log_prediction_sections(predicted, chosen, unmodeled, " of held-out data")
-    first.append(next_section(assessment))
+    first.append(next_steps_section(assessment))
     folded = [section for each in assessment.diagnoses for section in diagnosis_section(each)]
     folded += [*_sections(assessment), *what_if_section(assessment.refit, recipe)]
     sentence = f"The fit failed: {chosen.message}."

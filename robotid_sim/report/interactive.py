@@ -39,8 +39,7 @@ TOP_MARGIN, BOTTOM_MARGIN, PANEL_SPACING = 0.55, 0.4, 0.36
 
 def plotly_script() -> str:
     """Return plotly's JavaScript."""
-    script = files("plotly") / "package_data" / "plotly.min.js"
-    return script.read_text(encoding="utf-8")
+    return (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
 
 
 def pack(text: str) -> str:

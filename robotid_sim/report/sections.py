@@ -1,4 +1,4 @@
-"""Sections of reports, in the order of the flow.
+"""Sections of reports, in the order of the pipeline.
 
 The closing sections state the assumptions and how to reproduce the page.
 """
@@ -59,16 +59,19 @@ def excitation_section(
     trajectory: Trajectory,
     nominal: Robot,
     quality: ExcitationQuality,
-    more: Sequence[tuple[str, str]],
+    extra_rows: Sequence[tuple[str, str]],
     notes: Sequence[str],
     convergence: Chart | None,
 ) -> Section:
-    """Build the section on the excitation: limits, tool path, condition numbers, notes."""
+    """Build the section on the excitation: limits, tool path, condition numbers, notes.
+
+    `extra_rows` are further quantities with their values, the first of the table.
+    """
     charts = [excitation(trajectory, nominal), tool_path(trajectory, nominal)]
     charts += [] if convergence is None else [convergence]
     ratios = ("position", "velocity", "acceleration", "torque")
     rows = [
-        *more,
+        *extra_rows,
         ("condition number of the base regressor", number(quality.cond_raw, 3)),
         ("the same with columns of unit length", number(quality.cond_normalized, 3)),
         ("log det of the information per sample", number(quality.log_det)),
@@ -117,7 +120,7 @@ def make_preprocessing_section(part: FittedLog, log: Log, *compared: Table) -> S
 def parameters_section(
     chosen: Estimate,
     basis: BaseParameters,
-    estimators: Sequence[Table],
+    estimator_tables: Sequence[Table],
     nominal: Float1D,
     true: Float1D | None = None,
     bound: Float1D | None = None,
@@ -133,7 +136,7 @@ def parameters_section(
         text=f"{chosen.rows} rows for {len(chosen.names)} base parameters; the identified robot is "
         f"made from the estimate of '{chosen.estimator}'.",
         charts=tuple(charts),
-        tables=(*estimators, table),
+        tables=(*estimator_tables, table),
     )
 
 
@@ -151,7 +154,7 @@ def friction_section(assessment: Assessment) -> Section:
     )
 
 
-def next_section(assessment: Assessment) -> Section:
+def next_steps_section(assessment: Assessment) -> Section:
     """Build the section on next steps and weakly identifiable parameters."""
     least = assessment.least_known.items()
     text = ""
@@ -159,8 +162,8 @@ def next_section(assessment: Assessment) -> Section:
         names = ", ".join(f"{name} ({number(effect, 2)})" for name, effect in least)
         text = (
             f"Weakly identifiable parameters: {names}; in brackets, effect of one standard "
-            "deviation on the torques / noise. The commands below design a complementary "
-            "excitation."
+            "deviation on the torques, as a multiple of the noise. The commands below design "
+            "a complementary excitation."
         )
     return Section(
         title="What to do next",
@@ -195,7 +198,7 @@ def prediction_section(
 QUANTITY_GROUPS = (
     ("mass", "kg", 1.0, 1),
     ("center of mass", "mm", 1e3, 3),
-    ("inertia about it", "kg m²", 1.0, 3),
+    ("inertia about the center of mass", "kg m²", 1.0, 3),
 )
 """Name, unit, factor and number of values of each quantity of a body, as in `BodyQuantity`."""
 
@@ -248,8 +251,8 @@ def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:
         return ()
     title = "Diagnosis"
     if diagnosis.is_healthy:
-        result, threshold, *notes = diagnosis.sentences()
-        return (Section(title=title, text=f"{result} {threshold}", notes=tuple(notes)),)
+        finding, small_causes, *notes = diagnosis.sentences()
+        return (Section(title=title, text=f"{finding} {small_causes}", notes=tuple(notes)),)
     causes = diagnosis.causes
     table = Table.from_columns(
         {

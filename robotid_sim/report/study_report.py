@@ -97,7 +97,7 @@ def _first_sections(study: Study) -> list[Section]:
         first.append(replay.tie_to_motion(prediction, replay.UNSEEN))
     if loop is not None:
         first.append(make_tracking_section(loop, study.plant.joint_units))
-    first.append(sections.next_section(study.assessment))
+    first.append(sections.next_steps_section(study.assessment))
     return [*first, fold(checks)] if verdict.passed else [checks, *first]
 
 

@@ -319,9 +319,9 @@ def test_a_tilted_base_is_found_with_its_own_base_parameters(case, degrees):
     gravity = turned(case.robot.gravity, degrees)
     fit = revised(case, gravity)
     std = np.sqrt(np.diag(fit.cov))
-    assert np.all(np.abs(fit.nominal.gravity - gravity)[:2] < 4.0 * std[:2].max())
+    assert np.all(np.abs(fit.robot.gravity - gravity)[:2] < 4.0 * std[:2].max())
     assert std[2] == 0.0
-    assert np.linalg.norm(fit.nominal.gravity) == pytest.approx(np.linalg.norm(gravity))
+    assert np.linalg.norm(fit.robot.gravity) == pytest.approx(np.linalg.norm(gravity))
     assert fit.basis.rank == case.basis.rank + 2  # first moments of the link on the vertical axis
     (text,) = fit.sentences()
     assert f"{degrees:.2g}"[:2] in text
@@ -347,7 +347,7 @@ def test_a_slow_clock_is_gravity_of_another_strength(case):
     slow = replace(motion, t=c * motion.t, dq=motion.dq / c, ddq=motion.ddq / c**2)
     fit = revise_gravity(slow, case.robot, case.basis)
     assert fit.excess == pytest.approx(c**-2 - 1.0, abs=0.003)
-    problem = build_problem(slow, fit.nominal, fit.basis)
+    problem = build_problem(slow, fit.robot, fit.basis)
     beta = WeightedLeastSquares().fit(problem).beta
     true = fit.basis.project(case.robot.parameters())
     moments = [k for k, name in enumerate(fit.basis.names) if name.startswith("m")]

@@ -81,8 +81,8 @@ def test_every_value_that_is_not_printed_makes_another_problem() -> None:
     for name, meant in model.UNPRINTED.items():
         changed = [field for field in main if meant[field] != main[field]]
         assert len(changed) == 1
-        options = model.problem(name).options
-        assert getattr(options, changed[0]) == meant[changed[0]]
+        family = model.problem(name).family
+        assert getattr(family, changed[0]) == meant[changed[0]]
 
 
 def test_published_coefficients_leave_the_reach_and_do_not_start_at_rest() -> None:

@@ -89,7 +89,9 @@ def scored(run: Mapping[str, object], beta: np.ndarray, **changes: object) -> di
 
 def by_random_search(table: TrialTable) -> TrialTable:
     """Return what comes out if SEDSABSO is the best of random points of its box."""
-    fitness = engine.noise_free(np.array(table.best("excitation", "unit", "unit")["x"]))
+    fitness = engine.make_noise_free_fitness(
+        np.array(table.best("excitation", "unit", "unit")["x"])
+    )
     runs = []
     for k, run in enumerate(table.runs("search", METHOD, CLAMPED)):
         rng = np.random.default_rng(k)

@@ -46,7 +46,7 @@ def swarm(
     reading: str = MAIN_READING_NAME,
     handling: Handling = "scaling",
 ) -> dict[str, Any]:
-    """Search an excitation by a swarm with its published setting.
+    """Search for an excitation by a swarm with its published setting.
 
     Every method and interpretation has its own random stream; `handling` is the handling of limits,
     see `DesignCost`.

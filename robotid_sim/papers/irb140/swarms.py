@@ -135,7 +135,7 @@ def fly(
 def search_once(
     method: SwarmReading, scaling: Scaling, half_width: float, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Search the minimum of eq. (20) once.
+    """Search for the minimum of eq. (20) once.
 
     The row has errors in [%], with ``imbalance`` that of the products of inertia over that of the
     moments, iterations until the search has ``converged`` and until its ``last_gain``, processor

@@ -1,4 +1,8 @@
-"""The searches, and the engine: identification of a feasible robot, and test of conclusion 3."""
+"""Searches of the paper, and experiments in the engine.
+
+The experiments identify a physically feasible robot, and test conclusion 3 of the paper: torque
+compensation.
+"""
 
 import time
 from collections.abc import Sequence
@@ -37,7 +41,7 @@ from robotid_sim.trajectory.reference import Excitation
 PAPER_NAME = "rs010n-sedsabso"
 CURVE_POINTS = 100
 CONVERGENCE_SHARE = 0.01
-"""Remaining share of its gain at which a search has converged."""
+"""A search has converged when this share of its total reduction of the cost remains."""
 PENALTY_WEIGHT = 1e8
 """P of eq. (9) for a motion beyond the limits of Table 3."""
 LIMIT_TOLERANCE = 1e-9
@@ -68,7 +72,7 @@ def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
 def genetic_excitation(
     *, seed: int, run: int, columns: str, population: int, generations: int
 ) -> dict[str, Any]:
-    """Search an excitation by a genetic algorithm, every point scaled into the limits.
+    """Search for an excitation by a genetic algorithm, every point scaled into the limits.
 
     It minimizes the condition number of ``unit`` columns, or in ``SI`` units.
     """
@@ -83,7 +87,7 @@ def genetic_excitation(
 def search_penalized_excitation(
     *, seed: int, run: int, width: float, population: int, generations: int
 ) -> dict[str, Any]:
-    """Search an excitation by the genetic algorithm with the printed penalty, eq. (9).
+    """Search for an excitation by the genetic algorithm with the printed penalty, eq. (9).
 
     Coordinates are in units of the limits: a coordinate of one alone reaches a limit. The box of
     the search, which is not printed, extends to ± `width` in every coordinate.
@@ -92,11 +96,11 @@ def search_penalized_excitation(
     best = minimize_by_genetic_algorithm(
         compute_penalized_cost, width, population, generations, rng
     )
-    first = rng.uniform(-width, width, (population, best.x.size))
+    random_points = rng.uniform(-width, width, (population, best.x.size))
     return {
         "evaluations": best.nfev,
         "feasible": "yes" if is_within_limits(best.x) else "no",
-        "feasible_draws": float(np.mean([is_within_limits(x) for x in first])),
+        "feasible_draws": float(np.mean([is_within_limits(x) for x in random_points])),
         **_describe_excitation(best.x),
     }
 
@@ -128,7 +132,7 @@ def _describe_excitation(x: Float1D) -> dict[str, float]:
     return {"limit_use": model.limit_use(x), **model.condition_numbers(x)}
 
 
-def noise_free(x: Float1D) -> AbsoluteFitness:
+def make_noise_free_fitness(x: Float1D) -> AbsoluteFitness:
     """Make the cost of eq. (17) from torques of the theoretical parameters along a motion."""
     W = model.regressor(*model.motion(x)).reshape(-1, model.PARAMETER_COUNT)
     return AbsoluteFitness(W, W @ model.theoretical())
@@ -136,14 +140,15 @@ def noise_free(x: Float1D) -> AbsoluteFitness:
 
 def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]) -> dict[str, Any]:
     """Search from noise-free torques by one of `SEARCH_SETTINGS`, in one of `BOX_VARIANTS`."""
-    return search_once(noise_free(np.array(x)), model.theoretical(), method, variant, seed, run)
+    fitness = make_noise_free_fitness(np.array(x))
+    return search_once(fitness, model.theoretical(), method, variant, seed, run)
 
 
 def box_middle(truth: Float1D, half_width: float, seed: int, run: int) -> Float1D:
     """Draw the middle of the box in which the searches of a run start, shape (21,).
 
-    It is within half a box of the truth, the same for all methods: a box about the truth would
-    reveal the solution.
+    It deviates from the truth by at most half of `half_width`, and is the same for all methods: a
+    box about the truth would reveal the solution.
     """
     shift = make_stream(seed, PAPER_NAME, "box", f"run {run}").uniform(-0.5, 0.5, truth.size)
     return np.asarray(truth + half_width * shift)
@@ -152,7 +157,7 @@ def box_middle(truth: Float1D, half_width: float, seed: int, run: int) -> Float1
 def search_once(
     fitness: AbsoluteFitness, truth: Float1D, method: str, variant: str, seed: int, run: int
 ) -> dict[str, Any]:
-    """Run a search of the minimum of eq. (17); the true parameters (21,) place its box."""
+    """Search for the minimum of eq. (17); the true parameters, shape (21,), place its box."""
     options = SEARCH_SETTINGS[method] | BOX_VARIANTS[variant]
     half_width, published = options.pop("half_width"), load_setting(options.pop("setting"))
     budget = load_setting(options.pop("budget")) if "budget" in options else published
@@ -215,9 +220,9 @@ NOMINAL_ERROR = 0.1
 """Largest error of the nominal parameters, relative; the box of a search is narrower."""
 NONE, NOMINAL, TRUE = "no compensation", "nominal parameters", "true parameters"
 MIDDLE_NAME = "middle of the box"
-"""Row of the parameters that the box of a search implies without data."""
-TRACKED_SETS = (NONE, NOMINAL, "SEDSABSO", "weighted least squares", TRUE)
-"""Sets whose torque is fed forward in the loop."""
+"""Row of the parameters in the middle of the box of a search, which need no data."""
+FEEDFORWARD_MODELS = (NONE, NOMINAL, "SEDSABSO", "weighted least squares", TRUE)
+"""Parameter sets whose torque is fed forward in the loop."""
 
 
 def identification(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
@@ -271,8 +276,9 @@ def _scores(beta: Float1D, fitness: AbsoluteFitness, truth: Float1D) -> dict[str
 def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict[str, Any]:
     """Identify the robot from noisy logs of the excitation, and compensate an unseen motion.
 
-    The batch `run` has `count` runs, each with its own noise and box, and all with the excitation x
-    and the same unseen motion. The estimates of the first run are also fed forward in the loop.
+    Batch number `run` has `count` runs, each with its own noise and box, and all with the
+    excitation x and the same unseen motion. The estimates of the first run are also fed forward in
+    the loop.
     """
     sampling = model.gradient_problem()
     candidates = sample_feasible(sampling, make_stream(seed, PAPER_NAME, "unseen motion"), 1)
@@ -283,7 +289,7 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
     numbers = range(run * count, (run + 1) * count)
     identified = [_identify(clean, tau, seed, number) for number in numbers]
     first = {**identified[0][0], TRUE: model.true_of_engine()}
-    tracking = {name: track(unseen, first.get(name)) for name in TRACKED_SETS}
+    tracking = {name: track(unseen, first.get(name)) for name in FEEDFORWARD_MODELS}
     loop = {
         name: {"rms": error.tolist(), "relative": (error / tracking[NONE]).tolist()}
         for name, error in tracking.items()
@@ -301,7 +307,7 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
 def _identify(
     clean: Sequence[Log], true_torque: Float1D, seed: int, number: int
 ) -> tuple[dict[str, Float1D], dict[str, Any]]:
-    """Identify all sets of a noisy run, and compute their residual torque on the unseen motion."""
+    """Make all parameter sets of a noisy run, with their residual torque on the unseen motion."""
     rng = make_stream(seed, PAPER_NAME, "compensation", f"run {number}")
     sensors = make_sensors("torque-noise", relative=NOISE_SHARE)
     noisy = [measure(log, sensors, rng) for log in clean]
@@ -325,7 +331,7 @@ def _identify(
 
 
 def _compute_remaining_share(tau: Float1D, predicted: Float1D) -> Any:
-    """Measure the RMS residual of the torque of every joint after compensation [%]."""
+    """Compute the RMS torque of every joint that compensation leaves, over its RMS torque [%]."""
     residual, size = (rms(part.reshape(-1, model.arm().dof)) for part in (tau - predicted, tau))
     return (100.0 * residual / size).tolist()
 
@@ -345,14 +351,14 @@ def _select_samples(log: Log) -> Int1D:
 
 
 def track(path: Excitation, beta: Float1D | None) -> Float1D:
-    """Measure the RMS tracking error of every joint with a set fed forward, or without [rad]."""
+    """Measure the RMS tracking error of every joint [rad], with parameters fed forward or None."""
     arm = model.arm()
     t = path.start + np.arange(round((path.duration - path.start) * RATE)) / RATE
     reference = path(t)
     torque = np.zeros_like(reference.q)
     if beta is not None:
-        smooth = np.tanh(reference.dq / arm.eps)
-        torque = model.regressor(reference.q, reference.dq, reference.ddq, smooth) @ beta
+        smooth_sign = np.tanh(reference.dq / arm.eps)
+        torque = model.regressor(reference.q, reference.dq, reference.ddq, smooth_sign) @ beta
     inertia = np.diagonal(mass_matrix(arm, random_states(arm)[0]), axis1=1, axis2=2).mean(axis=0)
     kp, kd = LOOP_BANDWIDTH**2 * inertia, 2.0 * LOOP_BANDWIDTH * inertia
 

@@ -98,7 +98,7 @@ def _searches(lab: ReproductionSetup, x: list[float]) -> list[PlannedTrial]:
 
 def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
     """Add the rows that need no run, on the data of the searches along the best excitation."""
-    fitness, truth = engine.noise_free(np.array(best["x"])), model.theoretical()
+    fitness, truth = engine.make_noise_free_fitness(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
     estimates = {
         f"{m}, ours": table.best("search", m, "fitness", engine.FREE)["beta"]

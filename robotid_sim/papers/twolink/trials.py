@@ -207,7 +207,7 @@ def add_torque_noise(run: DrivenRun, rho: float, seed: int) -> DrivenRun:
 def search(
     study: str, method: str, rho: float, max_evals: int, seed: int, run: int
 ) -> dict[str, Any]:
-    """Search the parameters on a trajectory of the estimation.
+    """Search for the parameters on a trajectory of the estimation.
 
     The random stream does not depend on the budget: longer searches begin like shorter ones.
     """
@@ -219,7 +219,7 @@ def search(
 def minimize_criterion(
     method: str, goal: TorqueCriterion, max_evals: int, seed: int, stream: Sequence[str]
 ) -> dict[str, Any]:
-    """Search the parameters, and record the curves of cost and diversity."""
+    """Search for the parameters, and record the curves of cost and diversity."""
     diversity: list[float] = []
     done = 0
 

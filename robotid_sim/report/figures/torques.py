@@ -32,9 +32,10 @@ MAX_DISTRIBUTION_STD = 4.0
 """Range of distributions in standard deviations."""
 
 LogRole = Literal["fitted", "unseen", "given"]
-"""Role of a log in the identification; unknown for a log given by the user."""
+"""Role of a log in the identification; ``given`` for a log of the user, whose role is unknown."""
 
-FILTER_ROLES = ("raw", "filter-1", "filter-2", "joint-4", "joint-5")
+FILTER_COLORS = ("raw", "filter-1", "filter-2", "joint-4", "joint-5")
+"""Colors of the measured torque and of up to four filters, by their roles in the palette."""
 
 
 def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) -> Chart:
@@ -44,8 +45,8 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
     of the filter.
     """
     end = log.t[-1] if log.period is None else min(log.period, log.t[-1])
-    whole = np.flatnonzero((log.t >= 0.0) & (log.t <= end))
-    whole = whole[sample_evenly(whole.size, MAX_SAMPLES)]
+    period_samples = np.flatnonzero((log.t >= 0.0) & (log.t <= end))
+    period_samples = period_samples[sample_evenly(period_samples.size, MAX_SAMPLES)]
     true = [] if log.truth is None else [log.truth.tau]
     base, reference = (true[0], "true") if true else (log.tau_meas, "measured")
     shown, panels = {"measured": log.tau_meas, **filtered}, []
@@ -58,7 +59,11 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
         torques[1:1] = [Curve(around, tau[zoom, j], "true", "true", width=1.6) for tau in true]
         panels.append(
             Panel(
-                marks=tuple(_filter_marks(log.t[whole], shown, whole, j, base[whole, j])),
+                marks=tuple(
+                    _filter_marks(
+                        log.t[period_samples], shown, period_samples, j, base[period_samples, j]
+                    )
+                ),
                 x_label="time [s]",
                 y_label=f"difference [{unit}]",
                 title=f"{joint}, minus {reference}",
@@ -93,14 +98,17 @@ def _filter_marks(
     """Build curves of measured and filtered torques minus a base."""
     return [
         Curve(t, tau[samples, j] - base, name, role, width=0.8 if role == "raw" else 1.0)
-        for (name, tau), role in zip(shown.items(), FILTER_ROLES, strict=False)
+        for (name, tau), role in zip(shown.items(), FILTER_COLORS, strict=False)
     ]
 
 
 def _reversal(log: Log, motion: Motion, j: int) -> float:
-    """Find the time of the fastest reversal of joint j, or of its largest speed, inside the log."""
-    inside = slice(log.t.size // 10, -log.t.size // 10)
-    t, dq, ddq = motion.t[inside], motion.dq[inside, j], motion.ddq[inside, j]
+    """Find the time of the fastest reversal of joint j; without one, of its largest speed.
+
+    The first and the last tenth of the log are excluded.
+    """
+    inner = slice(log.t.size // 10, -log.t.size // 10)
+    t, dq, ddq = motion.t[inner], motion.dq[inner, j], motion.ddq[inner, j]
     turns = np.flatnonzero(np.diff(np.sign(dq)) != 0)
     if not turns.size:
         return float(t[np.abs(dq).argmax()])
@@ -113,8 +121,8 @@ def residuals(identified: Prediction, period: float | None = None) -> Chart:
     With the period [s] of the motion, the spectrum of the non-repeating part is added: noise.
     """
     rate = 1.0 / float(np.median(np.diff(identified.t)))
-    size = np.linspace(-MAX_DISTRIBUTION_STD, MAX_DISTRIBUTION_STD, 200)
-    normal = np.exp(-0.5 * size**2) / np.sqrt(2.0 * np.pi)
+    deviation = np.linspace(-MAX_DISTRIBUTION_STD, MAX_DISTRIBUTION_STD, 200)
+    normal = np.exp(-0.5 * deviation**2) / np.sqrt(2.0 * np.pi)
     panels = []
     for j, (joint, unit) in enumerate(
         zip(identified.joint_names, identified.torque_units, strict=True)
@@ -149,7 +157,7 @@ def residuals(identified: Prediction, period: float | None = None) -> Chart:
                 title=f"{joint}, spectrum",
             ),
             Panel(
-                marks=(steps, Curve(size, normal, "normal", "ink", style="dashed")),
+                marks=(steps, Curve(deviation, normal, "normal", "ink", style="dashed")),
                 x_label="residual / std",
                 title=f"{joint}, distribution",
             ),
