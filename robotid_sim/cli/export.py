@@ -15,20 +15,31 @@ def export(
     format: Annotated[
         str | None,
         options.value(
-            "NAME", "File format: urdf, mjcf, sdf, python, c.  [default: by the suffix]", "--format"
+            "NAME",
+            "urdf, mjcf, sdf, python, c, c-header, lerobot-gravity; of a load: ur-payload, "
+            "franka-endeffector, kuka-load, ros2-inertia.  [default: by the suffix]",
+            "--format",
         ),
     ] = None,
+    estimate: Annotated[
+        Path | None, options.file("Estimate file: source code with its base parameters.")
+    ] = None,
+    amperes: Annotated[
+        bool, options.flag("--amperes", "Source code returns motor currents.")
+    ] = False,
     meshes: options.Meshes = MeshMode.COPY,
     json: options.Json = False,
     *,
     study: options.Configuration,
 ) -> int:
-    """Write a robot for other tools, as URDF, MJCF (MuJoCo), SDF (Gazebo), or source code.
+    """Write a robot or its load for other tools: URDF, MJCF, SDF, source code, load data.
 
-    The suffix of the file says which: .urdf, .xml, .sdf, .py, .c. A TOML file beside a model holds
-    what the format cannot represent: rotor inertia (not of MJCF), friction offset and constant,
-    acceleration limits. Source code computes inverse dynamics, mass matrix, gravity and friction,
-    and needs only numpy (.py), or nothing (.c).
+    The suffix of the file says which: .urdf, .xml, .sdf, .py, .c, .h. A TOML file beside a model
+    holds what the format cannot represent: rotor inertia (not of MJCF), friction offset and
+    constant, acceleration limits. Source code computes inverse dynamics, mass matrix, gravity and
+    friction, and needs only numpy (.py), or nothing (.c, .h for C and C++); with --estimate it has
+    the base parameters of a log, and with --amperes it returns currents. Formats of a load take
+    --payload.
     """
     from robotid_sim.pipeline.build_robot import build_robot
     from robotid_sim.pipeline.export import export as write_robot
@@ -37,7 +48,15 @@ def export(
     output.begin()
     chosen = format_of(out, format)
     read = build_robot(robot, study.robot)
-    files, notes = write_robot(read, out, format=chosen, meshes=meshes)
+    files, notes = write_robot(
+        read,
+        out,
+        format=chosen,
+        meshes=meshes,
+        estimate=estimate,
+        amperes=amperes,
+        load=study.robot.payload,
+    )
     content = {"robot": read.name, "format": chosen, "files": list(map(str, files)), "notes": notes}
     output.print_result(content, notes, files, as_json=json)
     return 0

@@ -1,9 +1,11 @@
 """Self-contained source files that compute a robot's dynamics: Python and C."""
 
 import re
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.source_code import Routine, routines
 from robotid_sim.files import write_text
 from robotid_sim.model.robot import Robot
@@ -47,35 +49,79 @@ Plain C99: compile with `cc -O2 -c`, link with -lm. No memory is allocated, no s
 {functions}"""
 
 
-def write_python(robot: Robot, path: str | Path) -> None:
+HEADER_TEMPLATE = """/*
+{head}
+Header for C99 and C++. No memory is allocated, no state is kept.
+
+{prototypes}
+*/
+
+#ifndef ROBOTID_{guard}_H
+#define ROBOTID_{guard}_H
+
+#include <math.h>
+{functions}
+#endif
+"""
+
+CURRENTS_TEXT = """
+Results are motor currents [A]: torques over {constants} N m/A. The mass
+matrix is in kg m^2.
+"""
+
+
+def write_python(robot: Robot, path: str | Path, constants: Float1D | None = None) -> None:
     """Write a module that needs numpy alone, with the robot's dynamics; see `routines`.
 
-    Raises `FileFormatError` if the file cannot be written.
+    With torque constants [N m/A], shape (n,), results are currents. Raises `FileFormatError` if the
+    file cannot be written.
     """
     text = PYTHON_TEMPLATE.format(
-        head=_head(robot),
+        head=_head(robot, constants),
         names=_tuple([f'"{_plain(name)}"' for name in robot.joint_names]),
-        functions="".join(_write_python_routine(routine, robot.dof) for routine in routines(robot)),
+        functions="".join(
+            _write_python_routine(routine, robot.dof)
+            for routine in _scale_routines(robot, constants)
+        ),
     )
     write_text(path, text)
 
 
-def write_c(robot: Robot, path: str | Path) -> None:
-    """Write a C99 file with the robot's dynamics; the names begin with that of the robot.
+def write_c(robot: Robot, path: str | Path, constants: Float1D | None = None) -> None:
+    """Write a C99 file with the robot's dynamics, or a header if its name ends in ``.h``.
 
-    Raises `FileFormatError` if the file cannot be written.
+    The names begin with that of the robot. With torque constants [N m/A], shape (n,), results are
+    currents. Raises `FileFormatError` if the file cannot be written.
     """
-    prefix = c_prefix(robot)
+    prefix, is_header = c_prefix(robot), Path(path).suffix == ".h"
     functions = {
         _prototype(routine, prefix, robot.dof): _write_c_routine(routine, robot.dof)
-        for routine in routines(robot)
+        for routine in _scale_routines(robot, constants)
     }
-    text = C_TEMPLATE.format(
-        head=_head(robot),
+    kind = "static inline " if is_header else ""
+    text = (HEADER_TEMPLATE if is_header else C_TEMPLATE).format(
+        head=_head(robot, constants),
+        guard=prefix.upper(),
         prototypes="\n".join(f"    {prototype};" for prototype in functions),
-        functions="".join(f"\n{name}\n{body}" for name, body in functions.items()),
+        functions="".join(f"\n{kind}{name}\n{body}" for name, body in functions.items()),
     )
     write_text(path, text)
+
+
+def _scale_routines(robot: Robot, constants: Float1D | None) -> list[Routine]:
+    """Return the functions with their torques over torque constants."""
+    if constants is None:
+        return [*routines(robot)]
+    inverse = (1.0 / constants).tolist()
+    return [
+        routine
+        if routine.output != "tau"
+        else replace(
+            routine,
+            results=tuple((at, f"({text})*{inverse[at[0]]!r}") for at, text in routine.results),
+        )
+        for routine in routines(robot)
+    ]
 
 
 def c_prefix(robot: Robot) -> str:
@@ -84,7 +130,7 @@ def c_prefix(robot: Robot) -> str:
     return name if re.match(r"[a-z]", name) else f"robot_{name}".rstrip("_")
 
 
-def _head(robot: Robot) -> str:
+def _head(robot: Robot, constants: Float1D | None) -> str:
     width = max(len("joint"), *(len(_plain(name)) for name in robot.joint_names))
     rows = []
     for joint, unit in zip(robot.joints, robot.joint_units, strict=True):
@@ -92,14 +138,19 @@ def _head(robot: Robot) -> str:
         values = (law.Fv, law.Fc, law.Fo, law.eps, joint.rotor_inertia)
         cells = " ".join(f"{value:13.6g}" for value in values)
         rows.append(f"{_plain(joint.name):{width}}  {unit:4}{cells}")
-    return HEAD_TEMPLATE.format(
-        name=_plain(robot.name),
-        dof=robot.dof,
-        version=version("robotid_sim"),
-        source="no file" if robot.document is None else _plain(robot.document.path.name),
-        gravity=", ".join(f"{g:g}" for g in robot.gravity),
-        pad=" " * (width - len("joint")),
-        joints="\n".join(rows),
+    shown = "" if constants is None else " ".join(f"{value:.6g}" for value in constants)
+    currents = CURRENTS_TEXT.format(constants=shown) if shown else ""
+    return (
+        HEAD_TEMPLATE.format(
+            name=_plain(robot.name),
+            dof=robot.dof,
+            version=version("robotid_sim"),
+            source="no file" if robot.document is None else _plain(robot.document.path.name),
+            gravity=", ".join(f"{g:g}" for g in robot.gravity),
+            pad=" " * (width - len("joint")),
+            joints="\n".join(rows),
+        )
+        + currents
     )
 
 

@@ -4,16 +4,26 @@ from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.deploy.load_formats import LOAD_FORMATS, Load
+from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.code_files import write_c, write_python
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
-from robotid_sim.files import make_folder, require_writable
+from robotid_sim.files import make_folder, require_writable, write_text
 from robotid_sim.model.export import list_urdf_losses, write_urdf
-from robotid_sim.model.joint_terms import describe_omissions
+from robotid_sim.model.joint_terms import JointTerm, describe_omissions
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.mjcf import write_mjcf
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.sdf import write_sdf
 from robotid_sim.model.side_car import require_side_car, write_side_car
+from robotid_sim.pipeline.config_tables import PayloadConfig
+from robotid_sim.pipeline.currents import read_constants
+from robotid_sim.pipeline.fit_plan import EstimationConfig
+from robotid_sim.pipeline.predict import SavedEstimate, terms_of
+from robotid_sim.validation.log_prediction import apply_saved_eps, apply_saved_gravity
 
 
 class Format(StrEnum):
@@ -24,6 +34,12 @@ class Format(StrEnum):
     SDF = "sdf"
     PYTHON = "python"
     C = "c"
+    HEADER = "c-header"
+    LEROBOT = "lerobot-gravity"
+    UR = "ur-payload"
+    FRANKA = "franka-endeffector"
+    KUKA = "kuka-load"
+    ROS2 = "ros2-inertia"
 
 
 SUFFIX_FORMATS = {
@@ -32,10 +48,16 @@ SUFFIX_FORMATS = {
     ".sdf": Format.SDF,
     ".py": Format.PYTHON,
     ".c": Format.C,
+    ".h": Format.HEADER,
 }
 """Formats by the suffixes of their files."""
 
-CODE_WRITERS = {Format.PYTHON: write_python, Format.C: write_c}
+CODE_WRITERS = {
+    Format.PYTHON: write_python,
+    Format.C: write_c,
+    Format.HEADER: write_c,
+    Format.LEROBOT: write_python,
+}
 
 
 def format_of(out: Path, requested: Format | str | None = None) -> Format:
@@ -45,12 +67,17 @@ def format_of(out: Path, requested: Format | str | None = None) -> Format:
     """
     if requested is not None and requested not in [*Format]:
         raise UnknownNameError.from_names("format", requested, [*Format])
+    if requested is not None and requested in LOAD_FORMATS:
+        return Format(requested)  # part of a file or a dialog, of any name
     by_suffix = SUFFIX_FORMATS.get(out.suffix.lower())
+    if requested == Format.LEROBOT and by_suffix is Format.PYTHON:
+        return Format.LEROBOT
     listed = ", ".join(SUFFIX_FORMATS)
     if by_suffix is None:
         raise OptionError(f"cannot export to {out}: its suffix must be one of {listed}")
     if requested not in (None, by_suffix):
-        suffix = next(suffix for suffix, name in SUFFIX_FORMATS.items() if name == requested)
+        suffixes = {name: suffix for suffix, name in SUFFIX_FORMATS.items()}
+        suffix = suffixes.get(Format(requested), ".py")
         raise OptionError(
             f"--format {requested} contradicts {out}, which is {by_suffix}; end its name in "
             f"{suffix}"
@@ -64,8 +91,11 @@ def export(
     *,
     format: Format | str | None = None,
     meshes: MeshMode = MeshMode.COPY,
+    estimate: str | Path | None = None,
+    amperes: bool = False,
+    load: PayloadConfig | None = None,
 ) -> tuple[list[Path], tuple[str, ...]]:
-    """Write a robot for other tools, as URDF, MJCF, SDF, or source code.
+    """Write a robot or its load for other tools: as URDF, MJCF, SDF, source code, or load data.
 
     Parameters
     ----------
@@ -74,9 +104,16 @@ def export(
     path : str or Path
         File to write; its suffix determines the format.
     format : str, optional
-        Expected format: ``urdf``, ``mjcf``, ``sdf``, ``python`` or ``c``.
+        ``urdf``, ``mjcf``, ``sdf``, ``python``, ``c``, ``c-header``, ``lerobot-gravity``, or for
+        the load ``ur-payload``, ``franka-endeffector``, ``kuka-load``, ``ros2-inertia``.
     meshes : MeshMode
         Whether meshes are copied.
+    estimate : str or Path, optional
+        An estimate file of the robot: source code then has its base parameters.
+    amperes : bool
+        Source code returns motor currents, by the torque constants of the estimate.
+    load : PayloadConfig, optional
+        The load at the tip, for formats of loads.
 
     Returns
     -------
@@ -88,19 +125,31 @@ def export(
     Raises
     ------
     OptionError
-        If the suffix is unknown, or contradicts the format.
+        If the suffix is unknown, or contradicts the format; or the load or the estimate is missing
+        or has no effect.
     FileFormatError
         If a file cannot be written.
     """
     out = Path(path)
     chosen = format_of(out, format)
     require_writable(out)
-    if chosen not in CODE_WRITERS:
-        require_side_car(out)
-    omissions = describe_omissions(robot.terms)
+    if chosen in LOAD_FORMATS:
+        write_text(out, LOAD_FORMATS[chosen](_load_of(load, chosen)))
+        return [out], ()
     if chosen in CODE_WRITERS:
-        CODE_WRITERS[chosen](robot, out)
-        return [out], omissions
+        constants, terms = None, robot.terms
+        if estimate is not None:
+            robot, constants, terms = read_base_model(estimate, robot)
+        if (amperes or chosen is Format.LEROBOT) and constants is None:
+            raise OptionError(
+                "currents need an estimate from a log of motor currents; give --estimate"
+            )
+        in_amperes = amperes or chosen is Format.LEROBOT
+        CODE_WRITERS[chosen](robot, out, constants if in_amperes else None)
+        return [out], describe_omissions(terms)
+    if estimate is not None or amperes:
+        raise OptionError(f"an estimate and amperes are for source code, not for {chosen}")
+    require_side_car(out)
     files = [out, out.with_suffix(".toml")]
     if chosen is Format.MJCF:
         return files, write_mjcf(robot, out, meshes=meshes)
@@ -110,6 +159,37 @@ def export(
     write_side_car(robot, out, ("Ia", "Fo", "eps", "acceleration"))
     return files, (*notes, *list_urdf_losses(robot))
 
+
+def _load_of(config: PayloadConfig | None, format: str) -> Load:
+    if config is None:
+        raise OptionError(f"{format} needs the load; give --payload {LOAD_TEXT}")
+    xx, xy, yy, xz, yz, zz = config.inertia
+    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return Load(config.mass, np.array(config.com), tensor)
+
+
+def read_base_model(
+    estimate: str | Path, nominal: Robot
+) -> tuple[Robot, Float1D | None, tuple[JointTerm, ...]]:
+    """Read the base parameters of an estimate file as a robot, with torque constants and terms.
+
+    All parameters that are no base parameters are zero: no rigid bodies, but the torques of the
+    estimate. Raises `FileFormatError` if the estimate is of another robot or failed.
+    """
+    saved = SavedEstimate.from_estimate(estimate)
+    measured = saved.find_measured_joints(nominal)
+    robot = apply_saved_eps(apply_saved_gravity(nominal, saved.context), saved.context)
+    basis = base_parameters(robot, EstimationConfig().joint_parameters, measured)
+    chosen = saved.select_robot(robot, basis).chosen
+    if not chosen.success:
+        raise FileFormatError(f"{saved.name}: the chosen fit failed: {chosen.message}")
+    phi = basis.complete(chosen.beta, np.zeros(len(robot.parameter_names)))
+    constants = read_constants(saved.context, robot.dof, saved.name)
+    terms = tuple(terms_of(saved.context, robot))
+    return robot.with_parameters(phi, formal=True), constants, terms
+
+
+LOAD_TEXT = "M,X,Y,Z,Ixx,Ixy,Iyy,Ixz,Iyz,Izz"
 
 MAX_SAMPLES = 10_000
 """Largest number of posterior samples."""

@@ -47,7 +47,7 @@ class PayloadResult:
 
     @property
     def torque_constants(self) -> Float1D | None:
-        """Torque constants by the known payload [N m/A or N/A], shape (n,); None without currents."""
+        """Torque constants by a known payload [N m/A], shape (n,); None without currents."""
         assumed = self.logs[0].torque_constant
         if not isinstance(self.estimate, TorqueConstants) or assumed is None:
             return None
