@@ -88,6 +88,12 @@ def print_line(text: str = "") -> None:
     print(_color_verdicts(lines))
 
 
+def print_code(text: str) -> None:
+    """Print lines for another program as they are."""
+    if "--quiet" not in _words.get():
+        print(text.rstrip())
+
+
 def _color_verdicts(text: str) -> str:
     """Color the words of a verdict where a terminal shows them."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):

@@ -13,7 +13,9 @@ def payload(
     robot: options.RobotArg,
     log: Annotated[
         Path,
-        options.argument("LOG", "Log without the load, in any form that `robotid import` reads."),
+        options.argument(
+            "LOG", "Log without the load, or the estimate file of the arm without it (.json)."
+        ),
     ],
     loaded: Annotated[
         Path,
@@ -29,15 +31,22 @@ def payload(
     ] = None,
     drive_gain_std: options.GainStd = None,
     out: Annotated[Path | None, options.output_option("File for the result (JSON).")] = None,
+    controller: Annotated[
+        str | None,
+        options.value(
+            "NAME", "Print the payload for a controller: franka, kuka, ros2, ur.", "--for"
+        ),
+    ] = None,
     force: options.Force = False,
     json: options.Json = False,
     *,
     study: options.Configuration,
 ) -> int:
-    """Estimate a load at the tip from two logs, or the drive gains from a known load.
+    """Estimate a load at the tip, or the drive gains from a known load.
 
-    Both logs must be of the same robot with the same sensors; the motions may differ. Exit 1 if the
-    fit failed, if the load is in the first log instead of the second, or if --load is implausible.
+    From a log without and one with the load, or from the estimate of the arm and one log. Both must
+    be of the same robot with the same sensors; the motions may differ. Exit 1 if the fit failed, if
+    the load is in the first log instead of the second, or if --load is implausible.
     """
     from robotid_sim.cli.study_options import parse_load
     from robotid_sim.files import write_json
@@ -49,11 +58,12 @@ def payload(
     output.begin(out)
     known_load = None if load is None else parse_load(load)
     model = build_robot(robot, study.robot)
-    unloaded_log, loaded_log = (rid.read_log(path, model) for path in (log, loaded))
+    loaded_log = rid.read_log(loaded, model)
+    unloaded = log if log.suffix == ".json" else rid.read_log(log, model)
     estimate = estimate_payload(
-        unloaded_log,
+        unloaded,
         loaded_log,
-        build_nominal_of_log(model, unloaded_log[0], study),
+        build_nominal_of_log(model, loaded_log[0], study),
         load=known_load,
         drive_gain_std=drive_gain_std,
         preprocessor=build_preprocessor(study.preprocess),
@@ -61,7 +71,11 @@ def payload(
         force=force,
     )
     content = estimate.content()
+    if controller is not None:
+        content["for_controller"] = estimate.for_controller(controller)
     if out is not None:
         write_json(out, "payload", 1, content)
     output.print_result(content, payload_text(estimate), [out], as_json=json)
+    if controller is not None and not json:
+        output.print_code(content["for_controller"])
     return 0 if estimate.passed else 1

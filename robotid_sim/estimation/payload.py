@@ -40,6 +40,7 @@ from robotid_sim.estimation.problem import (
     part_of,
     rows_of,
     stack_problems,
+    weights_of,
 )
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model import inertia, parameters
@@ -129,16 +130,7 @@ def estimate_payload(
     and not identifiable: they widen the standard deviations. Raises `RankDeficientError` if no
     joint torque depends on a load at all.
     """
-    # Independent load parameters on which measured torques depend; the others combine them.
-    measured = np.asarray(loaded.tau.any(axis=0))
-    last = parameters.inertial_slice(nominal.dof - 1)
-    Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
-    flat = Y[:, measured].reshape(-1, 10)
-    leads = np.sort(independent_columns(flat))
-    if not leads.size:
-        raise RankDeficientError("no measured torque depends on a load at the tip")
-    K: Float2D = np.asarray(np.linalg.lstsq(flat[:, leads], flat, rcond=None)[0])
-    K[np.abs(K) < RANK_TOLERANCE] = 0.0
+    leads, K = _independent_parameters(loaded, nominal)
     problem = payload_problem(unloaded, loaded, nominal, basis, leads)
     method = estimator or WeightedLeastSquares()
     whole = method.fit(problem, np.random.default_rng(0))
@@ -148,18 +140,84 @@ def estimate_payload(
         whole = method.fit(problem, np.random.default_rng(0))
     estimate = part_of(whole, basis.rank)
     if not whole.success or whole.cov is None:
-        none = np.full(10, np.nan)
-        parts = (np.nan, np.nan, none[:3], none[:3], none, none)
-        return PayloadEstimate(*parts, estimate, success=False, message=whole.message)
+        return _failed_estimate(estimate, whole.message)
+    values, cov = whole.beta[basis.rank :], whole.cov[basis.rank :, basis.rank :]
+    return _make_estimate(*_at_tip(values, cov, leads, K, nominal), estimate)
+
+
+def estimate_payload_of_log(
+    arm: Estimate, loaded: Motion, nominal: Robot, basis: BaseParameters, *, gain_std: float = 0.0
+) -> PayloadEstimate:
+    r"""Estimate a load from the motion of one log with it, and an estimate of the arm without it.
+
+    The fit of the log differs from the estimate of the arm by the load, and by friction, which
+    changes from day to day:
+
+    .. math:: \beta_1 - \beta_0 = G \phi_L + F \delta + \text{noise},
+
+    solved by weighted least squares with the sum of both covariances. Errors of the drive gains, of
+    the relative standard deviation `gain_std`, are those of both logs: they scale the torque of the
+    load joint by joint, and widen the standard deviations. Raises `RankDeficientError` if no joint
+    torque depends on a load.
+    """
+    leads, K = _independent_parameters(loaded, nominal)
+    problem = build_problem(loaded, nominal, basis)
+    whole = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+    if not whole.success or whole.cov is None or arm.cov is None:
+        return _failed_estimate(whole, whole.message or "the estimate of the arm has no covariance")
+    last = parameters.inertial_slice(nominal.dof - 1)
+    friction = [k for k, name in enumerate(basis.names) if name.startswith(("Fv", "Fc", "Fo"))]
+    G = np.hstack([basis.B[:, last][:, leads], np.eye(basis.rank)[:, friction]])
+    noise = np.linalg.cholesky(whole.cov + arm.cov)
+    A, y = np.linalg.solve(noise, G), np.linalg.solve(noise, whole.beta - arm.beta)
+    inverse = np.linalg.pinv(A)
+    change = inverse @ y
+    cov = inverse @ inverse.T
+    if gain_std:
+        weights = weights_of(whole)
+        load_torque = problem.unstack_rows(problem.W @ (G @ change))
+        W = problem.W * np.tile(weights, problem.samples)[:, None]
+        errors = np.linalg.lstsq(W, joint_columns(load_torque * weights), rcond=None)[0]
+        sensitivity = gain_std * inverse @ np.linalg.solve(noise, errors)
+        cov = cov + sensitivity @ sensitivity.T
+    count = len(leads)
+    return _make_estimate(
+        *_at_tip(change[:count], cov[:count, :count], leads, K, nominal), part_of(whole, basis.rank)
+    )
+
+
+def _independent_parameters(loaded: Motion, nominal: Robot) -> tuple[Int1D, Float2D]:
+    """Choose independent parameters of a load, and the combinations that contain the others."""
+    measured = np.asarray(loaded.tau.any(axis=0))
+    last = parameters.inertial_slice(nominal.dof - 1)
+    Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
+    flat = Y[:, measured].reshape(-1, 10)
+    leads = np.sort(independent_columns(flat))
+    if not leads.size:
+        raise RankDeficientError("no measured torque depends on a load at the tip")
+    K: Float2D = np.asarray(np.linalg.lstsq(flat[:, leads], flat, rcond=None)[0])
+    K[np.abs(K) < RANK_TOLERANCE] = 0.0
+    return leads, K
+
+
+def _at_tip(
+    values: Float1D, cov: Float2D, leads: Int1D, K: Float2D, nominal: Robot
+) -> tuple[Float1D, Float2D, Bool1D]:
+    """Move independent parameters of the last link to the tip; mark the identifiable ones."""
     T = np.linalg.inv(nominal.T_last_tip)
     to_tip = np.array([inertia.transform(unit, T) for unit in np.eye(10)]).T
     chain = to_tip @ np.eye(10)[:, leads]
-    phi, cov = chain @ whole.beta[basis.rank :], whole.cov[basis.rank :, basis.rank :]
     # The combinations of parameters about the last link that are not identifiable.
     blind: Float2D = np.delete(np.eye(10), leads, axis=1)
     blind[leads] = -np.delete(K, leads, axis=1)
     identifiable = np.abs(to_tip @ blind).max(axis=1, initial=0.0) < 1e-6
-    return _make_estimate(phi, chain @ cov @ chain.T, identifiable, estimate)
+    return chain @ values, chain @ cov @ chain.T, identifiable
+
+
+def _failed_estimate(estimate: Estimate, message: str) -> PayloadEstimate:
+    none = np.full(10, np.nan)
+    parts = (np.nan, np.nan, none[:3], none[:3], none, none)
+    return PayloadEstimate(*parts, estimate, success=False, message=message)
 
 
 def _make_estimate(

@@ -2,30 +2,44 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.deploy.load_formats import LOAD_FORMATS, Load
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.errors import LogError, OptionError
+from robotid_sim.errors import LogError, OptionError, UnknownNameError
 from robotid_sim.estimation.payload import (
     LOAD_SYMBOLS,
     PayloadEstimate,
     estimate_payload,
+    estimate_payload_of_log,
     payload_parameters,
 )
 from robotid_sim.estimation.torque_constants import TorqueConstants, estimate_torque_constants
 from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
+from robotid_sim.model import inertia
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config_tables import PayloadConfig
-from robotid_sim.pipeline.currents import add_constants
+from robotid_sim.pipeline.currents import add_constants, read_constants, replace_constants
 from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.identify import check_logs
+from robotid_sim.pipeline.predict import SavedEstimate
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
+from robotid_sim.validation.log_prediction import apply_saved_eps, apply_saved_gravity
+
+CONTROLLERS = {
+    "franka": "franka-endeffector",
+    "kuka": "kuka-load",
+    "ros2": "ros2-inertia",
+    "ur": "ur-payload",
+}
+"""Format of a load by the name of a controller."""
 
 
 @public_value
@@ -33,7 +47,8 @@ from robotid_sim.threads import one_blas_thread
 class PayloadResult:
     """The payload, or the drive gains for a known payload."""
 
-    robot: str
+    nominal: Robot
+    """The nominal model."""
     logs: Logs
     """The logs, with notes on their reading."""
     estimate: PayloadEstimate | TorqueConstants
@@ -52,6 +67,30 @@ class PayloadResult:
         if not isinstance(self.estimate, TorqueConstants) or assumed is None:
             return None
         return np.asarray(self.estimate.gains * assumed)
+
+    def for_controller(self, name: str) -> str:
+        """Return the payload in the form of a controller: ``ur``, ``franka``, ``kuka``, ``ros2``.
+
+        Inertia that is not identifiable, or not that of a body, is zero. Raises `UnknownNameError`
+        for another controller, `OptionError` if mass or center of mass are not identifiable.
+        """
+        if name not in CONTROLLERS:
+            raise UnknownNameError.from_names("controller", name, [*CONTROLLERS])
+        estimate = self.estimate
+        if not isinstance(estimate, PayloadEstimate) or not estimate.success:
+            raise OptionError("there is no payload for a controller; remove --for")
+        if not np.isfinite([estimate.mass, *estimate.com]).all():
+            raise OptionError(
+                "mass or center of mass are not identifiable; move more joints, or remove --for"
+            )
+        m, c = estimate.mass, estimate.com
+        xx, xy, yy, xz, yz, zz = np.nan_to_num(estimate.phi[4:])
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        tensor -= m * (c @ c * np.eye(3) - np.outer(c, c))  # about the center of mass
+        is_known = np.isfinite(estimate.phi).all()
+        if not is_known or inertia.inconsistency(inertia.pack(m, c, tensor)):
+            tensor = np.zeros((3, 3))
+        return LOAD_FORMATS[CONTROLLERS[name]](Load(m, c, tensor))
 
     def content(self) -> dict[str, Any]:
         """Return the estimate as JSON values."""
@@ -80,13 +119,13 @@ class PayloadResult:
             }
             if (constants := self.torque_constants) is not None:
                 values["torque_constants"] = constants.tolist()
-        content = {"robot": self.robot, "success": estimate.success, **values}
+        content = {"robot": self.nominal.name, "success": estimate.success, **values}
         return content | ({"warning": self.warning} if self.warning else {})
 
 
 @one_blas_thread()
 def payload(
-    log: Logs | Log,
+    log: Logs | Log | SavedEstimate | str | Path,
     loaded: Logs | Log,
     nominal: Robot,
     *,
@@ -96,16 +135,18 @@ def payload(
     joint_parameters: Sequence[str] = EstimationConfig().joint_parameters,
     force: bool = False,
 ) -> PayloadResult:
-    """Estimate a payload from two logs, or the drive gains with a known payload.
+    """Estimate a payload from a log with it and one without, or the estimate of the arm.
 
     Parameters
     ----------
-    log, loaded : Logs or Log
-        Logs without and with the payload, of one robot cell; the motions may differ.
+    log : Logs, Log, SavedEstimate, str or Path
+        Log without the payload, or the estimate of the arm without it: its file, too.
+    loaded : Logs or Log
+        Log with the payload, of the same robot cell; the motions may differ.
     nominal : Robot
         The nominal model.
     load : PayloadConfig or float, optional
-        The known payload, or its mass [kg]: then the drive gains are estimated.
+        The known payload, or its mass [kg]: then the drive gains are estimated from two logs.
     drive_gain_std : float, optional
         Relative standard deviation of the drive gains.
     preprocessor : Preprocessor or str
@@ -124,8 +165,10 @@ def payload(
     ------
     LogError
         If a log is of another robot, has no torques, or has an error.
+    FileFormatError
+        If the estimate is of another robot, or failed.
     OptionError
-        If the known payload has no mass, or is given with `drive_gain_std`.
+        If the known payload has no mass, or is given with `drive_gain_std` or an estimate.
     """
     if isinstance(load, int | float):
         load = PayloadConfig(mass=load)
@@ -133,9 +176,21 @@ def payload(
         raise OptionError("a payload without mass determines no drive gain; give its mass")
     if load is not None and drive_gain_std is not None:
         raise OptionError("--load estimates the drive gains; remove --drive-gain-std")
-    logs = Logs((*Logs.from_logs(log).read, *Logs.from_logs(loaded).read))
-    logs.require_distinct()
-    measured = np.any([each.require_torques().torque_measured for each in logs], axis=0)
+    if isinstance(preprocessor, str):
+        preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
+    gain_std = drive_gain_std or 0.0
+    if isinstance(log, SavedEstimate | str | Path):
+        if load is not None:
+            raise OptionError("--load needs two logs: give the log without the load, no estimate")
+        saved, logs = SavedEstimate.from_estimate(log), Logs.from_logs(loaded)
+        nominal = apply_saved_gravity(nominal, saved.context)
+        measured = saved.find_measured_joints(nominal) & logs[0].torque_measured
+        if (constants := read_constants(saved.context, nominal.dof, saved.name)) is not None:
+            logs = replace_constants(logs, constants)
+    else:
+        logs = Logs((*Logs.from_logs(log).read, *Logs.from_logs(loaded).read))
+        logs.require_distinct()
+        measured = np.any([each.require_torques().torque_measured for each in logs], axis=0)
     basis = base_parameters(nominal, tuple(joint_parameters), measured)
     if load is None and any(each.in_amperes for each in logs):
         raise LogError(
@@ -143,20 +198,23 @@ def payload(
             "torque_constant [N m/A] in a map, or estimate the constants with a known --load"
         )
     logs = add_constants(logs, nominal, basis, logs)
-    first, second = logs
     warning = check_logs(logs.read, nominal, basis, refuse=not force).errors
-    if isinstance(preprocessor, str):
-        preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
-    bare, heavy = (preprocessor.tune(part, nominal)(part, nominal) for part in (first, second))
+    if len(logs) == 1:
+        nominal = apply_saved_eps(nominal, saved.context)
+        basis = base_parameters(nominal, tuple(joint_parameters), measured)
+        arm = saved.select_robot(nominal, basis).chosen
+        motion = preprocessor.tune(logs[0], nominal)(logs[0], nominal)
+        estimate = estimate_payload_of_log(arm, motion, nominal, basis, gain_std=gain_std)
+        return PayloadResult(nominal, logs, estimate, warning)
+    bare, heavy = (preprocessor.tune(part, nominal)(part, nominal) for part in logs)
     if load is None:
-        gain_std = drive_gain_std or 0.0
         estimate = estimate_payload(bare, heavy, nominal, basis, gain_std=gain_std)
-        return PayloadResult(nominal.name, logs, estimate, warning)
+        return PayloadResult(nominal, logs, estimate, warning)
     phi: float | Float1D = load.mass
     if "com" in load.model_fields_set:
         xx, xy, yy, xz, yz, zz = load.inertia
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         phi = payload_parameters(nominal, load.mass, np.array(load.com), tensor)
-    constants = estimate_torque_constants(bare, heavy, phi, nominal, basis)
-    warning = "; ".join(filter(None, (warning, constants.load_warning)))
-    return PayloadResult(nominal.name, logs, constants, warning)
+    gains = estimate_torque_constants(bare, heavy, phi, nominal, basis)
+    warning = "; ".join(filter(None, (warning, gains.load_warning)))
+    return PayloadResult(nominal, logs, gains, warning)

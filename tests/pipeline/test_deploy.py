@@ -10,6 +10,7 @@ from robots import urdf_path
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError
 from robotid_sim.excitation.design import random_design
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline import rehearsal as module
 from robotid_sim.pipeline.config import load_config
@@ -25,7 +26,8 @@ def robot():
 @pytest.fixture(scope="module")
 def motion(robot):
     rng = np.random.default_rng(3)
-    return random_design(robot, base_parameters(robot), rng, candidates=20)
+    options = FourierOptions(periods=1)
+    return random_design(robot, base_parameters(robot), rng, options=options, candidates=20)
 
 
 FORMS = ("csv", "ros2")

@@ -10,8 +10,8 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import OptionError, PathError, ShapeError
 from robotid_sim.excitation.cartesian_space import CartesianFourierOptions
-from robotid_sim.kinematics.point_kinematics import PointKinematics
 from robotid_sim.kinematics.forward import link_poses, tip_pose
+from robotid_sim.kinematics.point_kinematics import PointKinematics
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import FourierTrajectory, fourier_basis, rest_basis
 
