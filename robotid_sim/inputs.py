@@ -94,9 +94,8 @@ def open_file(path: str | Path, largest: float = float("inf")) -> io.BufferedRea
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
-    return os.open(
-        path, flags | getattr(os, "O_NONBLOCK", 0)
-    )  # in case a pipe has just taken its place
+    # Without blocking, in case a pipe has just taken the place of the file.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_file(path: str | Path, largest: float = MAX_TEXT_SIZE) -> bytes:

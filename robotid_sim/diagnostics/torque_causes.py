@@ -1,10 +1,7 @@
 r"""Candidate causes in the torque channel: offset, drift, a wrong constant.
 
-Candidate causes: torque delay relative to the positions, of all joints or of one.
-
-Candidate causes: joints that share a drive.
-
-A motor that drives joints j and k adds its inertia and friction to both [1]_:
+Further candidates are a torque delay relative to the positions, of all joints or of one, and joints
+that share a drive. A motor that drives joints j and k adds its inertia and friction to both [1]_:
 
 .. math:: \tau_j \mathrel{+}= I \ddot q_k + f_v \dot q_k + f_s\,\mathrm{sign}(\dot q_j + \dot q_k)
 

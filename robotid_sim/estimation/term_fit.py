@@ -1,6 +1,6 @@
 """Fits of chosen terms: their values, standard deviations and evidence.
 
-Rows of terms in addition to those of a linear problem, and their gains.
+The module adds rows of terms to those of a linear problem, and computes the gain by each term.
 """
 
 from collections.abc import Sequence
@@ -62,9 +62,8 @@ class TermRows:
         phi = problem.basis.complete(beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
         state = (motion.q, motion.dq, motion.ddq)
-        states = TermStates.from_motion(
-            model, *state, t=motion.from_middle
-        )  # Fv is the value at the mean time
+        # Fv is the value at the mean time.
+        states = TermStates.from_motion(model, *state, t=motion.from_middle)
         return cls(
             problem=problem,
             motion=motion,

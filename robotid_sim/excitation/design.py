@@ -219,9 +219,8 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
     coefficients = free @ rng.standard_normal((free.shape[1], robot.dof))
     samples = 40 * H
     t = np.arange(samples) * options.period / samples
-    bound = 1.0 / np.cos(
-        np.pi * H / samples
-    )  # maximum of a trigonometric polynomial over its maximum on the grid
+    # Maximum of a trigonometric polynomial over its maximum on the grid.
+    bound = 1.0 / np.cos(np.pi * H / samples)
     q, dq, ddq = (part @ coefficients for part in fourier_basis(t, H, options.period))
     middle, half = 0.5 * (q.max(axis=0) + q.min(axis=0)), 0.5 * bound * np.ptp(q, axis=0)
     room = options.margin * limits.half_range

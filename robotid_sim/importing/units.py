@@ -1,6 +1,6 @@
 """Units in which machines write positions, velocities, torques, currents and time.
 
-Parsing names of columns: quantity, joint or number, unit.
+The module also parses names of columns: quantity, joint or number, unit.
 """
 
 import re

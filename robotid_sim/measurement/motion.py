@@ -1,6 +1,6 @@
 """Motion and torque after preprocessing, and the row filters that regressor and torque share.
 
-Interpolation of signals.
+The module also interpolates signals.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,9 +4,8 @@ Tensors are written in full with ``rpy="0 0 0"``, so that every loader reads the
 drops the rpy of an ``<inertial>``, and Bullet invents 1 kg for a link without one. Links fixed to a
 body get an explicit zero inertial, their mass being part of the fused body.
 
-Rotor inertia in the ``<transmission>`` elements of a URDF, where Drake looks for it.
-
-URDF itself cannot represent it. Drake reads the gear ratio r and the inertia I of the rotor from
+Rotor inertia is written into ``<transmission>`` elements, where Drake looks for it, because URDF
+itself cannot represent it. Drake reads the gear ratio r and the inertia I of the rotor from
 the actuator of a transmission; the rotor inertia `Ia` at the joint is r^2 I. If a file gives no
 ratio, r is one and I is `Ia`.
 """

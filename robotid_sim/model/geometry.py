@@ -1,8 +1,7 @@
 """Rigid transforms, the shapes that a URDF attaches to links, and a movable body of the chain.
 
-Checks of URDF elements: doubled, negative or absurdly large ones.
-
-And terms of joints in the ``<robotid>`` element.
+The module also checks URDF elements for doubled, negative or absurdly large ones, and reads the
+joint terms of the ``<robotid>`` element.
 """
 
 from collections import Counter

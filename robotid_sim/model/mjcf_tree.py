@@ -5,9 +5,8 @@ position `ref` in the pose of the file. The frame of a URDF link is at its joint
 is shifted to the anchor of the last joint of its body, links without mass are inserted between
 several joints, and a joint is turned back by its `ref`, so that positions are those of MuJoCo.
 
-Elements that act on the joints of a compiled MuJoCo model: drives, friction, springs, couplings.
-
-Names of arrays are MuJoCo's; an older MuJoCo does not have all of them.
+The module also reads the elements that act on joints: drives, friction, springs, couplings. Names
+of arrays are MuJoCo's; an older MuJoCo does not have all of them.
 """
 
 from collections.abc import Iterable, Mapping

@@ -250,9 +250,8 @@ def simplify(solids: Sequence[Solid], most: int) -> list[Solid]:
         count = sum(len(cluster.faces) for cluster in clusters)
         if count <= most:
             break
-        cell *= 1.03 * np.sqrt(
-            count / most
-        )  # the number of triangles scales with that of cells, an area
+        # The number of triangles scales with that of cells, an area.
+        cell *= 1.03 * np.sqrt(count / most)
     return [
         cluster.solid(solid, cell) if len(cluster.faces) else solid
         for solid, cluster in zip(solids, clusters, strict=True)
