@@ -176,12 +176,12 @@ def is_reference_allowed(owner: Path, file: Path, *folders: Path) -> bool:
     ``ROS_PACKAGE_PATH``, or one of further `folders`.
     """
     real = real_path(file)
-    near = {real_path(owner.absolute().parent), real_path(owner).parent}
+    owner_folders = {real_path(owner.absolute().parent), real_path(owner).parent}
     packages = [
         next((above for above in (f, *f.parents) if (above / "package.xml").is_file()), f)
-        for f in near
+        for f in owner_folders
     ]
-    allowed = [*near, *packages, *map(real_path, (*package_folders(), *folders))]
+    allowed = [*owner_folders, *packages, *map(real_path, (*package_folders(), *folders))]
     return any(real.is_relative_to(folder) for folder in allowed)
 
 

@@ -131,9 +131,9 @@ def delay_causes(
     """
     dof = evidence.dof
     every = np.ones((1, dof), dtype=bool)
-    alone = np.eye(dof, dtype=bool) if dof > 1 else np.zeros((0, dof), dtype=bool)
+    single_joints = np.eye(dof, dtype=bool) if dof > 1 else np.zeros((0, dof), dtype=bool)
     candidates = []
-    for selected in np.vstack([every, alone]):
+    for selected in np.vstack([every, single_joints]):
         delay = _find_delay(evidence, projection, selected, min_gain)
         if delay is None:
             continue

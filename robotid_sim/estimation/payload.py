@@ -141,20 +141,20 @@ def estimate_payload(
     K[np.abs(K) < RANK_TOLERANCE] = 0.0
     problem = payload_problem(unloaded, loaded, nominal, basis, leads)
     method = estimator or WeightedLeastSquares()
-    whole = method.fit(problem, np.random.default_rng(0))
-    if gain_std and whole.success:
-        model = problem.unstack_rows(problem.W @ whole.beta)
+    extended = method.fit(problem, np.random.default_rng(0))
+    if gain_std and extended.success:
+        model = problem.unstack_rows(problem.W @ extended.beta)
         problem = replace(problem, random=gain_std * joint_columns(model))
-        whole = method.fit(problem, np.random.default_rng(0))
-    estimate = part_of(whole, basis.rank)
-    if not whole.success or whole.cov is None:
+        extended = method.fit(problem, np.random.default_rng(0))
+    estimate = part_of(extended, basis.rank)
+    if not extended.success or extended.cov is None:
         none = np.full(10, np.nan)
         parts = (np.nan, np.nan, none[:3], none[:3], none, none)
-        return PayloadEstimate(*parts, estimate, success=False, message=whole.message)
+        return PayloadEstimate(*parts, estimate, success=False, message=extended.message)
     T = np.linalg.inv(nominal.T_last_tip)
     to_tip = np.array([inertia.transform(unit, T) for unit in np.eye(10)]).T
     chain = to_tip @ np.eye(10)[:, leads]
-    phi, cov = chain @ whole.beta[basis.rank :], whole.cov[basis.rank :, basis.rank :]
+    phi, cov = chain @ extended.beta[basis.rank :], extended.cov[basis.rank :, basis.rank :]
     # The combinations of parameters about the last link that are not identifiable.
     blind: Float2D = np.delete(np.eye(10), leads, axis=1)
     blind[leads] = -np.delete(K, leads, axis=1)

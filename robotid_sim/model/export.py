@@ -197,8 +197,8 @@ def _write_body(root: etree._Element, robot: Robot, link: Link) -> None:
     phi = np.array(link.phi)
     if link.locked and robot.document is not None:
         # Contribution of links behind locked joints, as in the file, to the body.
-        whole = select_chain(robot.document, robot.base, robot.tip)
-        phi -= next(b for b in whole.bodies if b.joint.child == link.name).phi_locked
+        chain = select_chain(robot.document, robot.base, robot.tip)
+        phi -= next(b for b in chain.bodies if b.joint.child == link.name).phi_locked
         if inertia.inconsistency(phi) is None:
             _write_inertial(root, link.name, phi)
         else:  # the rest of the link itself is impossible: make the locked joints rigid

@@ -64,10 +64,10 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         added = model.actuator_gear[:, 0] ** 2 * values
         fields[name] += [float(sum(added[k] for k in _list_actuators(model, j))) for j in joints]
     springs = [
-        JointTerm(SPRING, joint_names[j], (float(k), float(-k * rest)))
+        JointTerm(SPRING, joint_names[j], (float(k), float(-k * position)))
         for j in single
         if (k := model.jnt_stiffness[j])
-        for rest in [model.qpos_spring[model.jnt_qposadr[j]]]
+        for position in [model.qpos_spring[model.jnt_qposadr[j]]]
     ]
     effort = _efforts(model, joint_names, notes)
     for field, words in (("jnt_stiffnesspoly", "stiffness"), ("dof_dampingpoly", "damping")):

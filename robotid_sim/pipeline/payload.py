@@ -130,16 +130,18 @@ def payload(
     warning = check_logs(logs.read, nominal, basis, refuse=not force).errors
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
-    bare, heavy = (preprocessor.tune(part, nominal)(part, nominal) for part in (first, second))
+    unloaded, with_load = (
+        preprocessor.tune(part, nominal)(part, nominal) for part in (first, second)
+    )
     if load is None:
         gain_std = drive_gain_std or 0.0
-        estimate = estimate_payload(bare, heavy, nominal, basis, gain_std=gain_std)
+        estimate = estimate_payload(unloaded, with_load, nominal, basis, gain_std=gain_std)
         return PayloadResult(nominal.name, logs, estimate, warning)
     phi: float | Float1D = load.mass
     if "com" in load.model_fields_set:
         xx, xy, yy, xz, yz, zz = load.inertia
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         phi = payload_parameters(nominal, load.mass, np.array(load.com), tensor)
-    constants = estimate_torque_constants(bare, heavy, phi, nominal, basis)
+    constants = estimate_torque_constants(unloaded, with_load, phi, nominal, basis)
     warning = "; ".join(filter(None, (warning, constants.load_warning)))
     return PayloadResult(nominal.name, logs, constants, warning)
