@@ -112,14 +112,16 @@ def field_texts(cls: type) -> dict[str, str]:
     """
     texts: dict[str, str] = {}
     for part in reversed([c for c in cls.__mro__ if is_dataclass(c)]):
-        bare: list[str] = []
+        undocumented: list[str] = []
         for node in _body(part):
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                bare.append(node.target.id)
-            elif bare and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                undocumented.append(node.target.id)
+            elif (
+                undocumented and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            ):
                 text = _plain(" ".join(str(node.value.value).split()))
-                texts |= dict.fromkeys(bare, text)
-                bare = []
+                texts |= dict.fromkeys(undocumented, text)
+                undocumented = []
     return texts
 
 

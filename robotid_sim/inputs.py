@@ -94,9 +94,8 @@ def open_file(path: str | Path, largest: float = float("inf")) -> io.BufferedRea
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
-    return os.open(
-        path, flags | getattr(os, "O_NONBLOCK", 0)
-    )  # in case a pipe has just taken its place
+    # Without blocking, in case a pipe has just taken the place of the file.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_file(path: str | Path, largest: float = MAX_TEXT_SIZE) -> bytes:
@@ -177,12 +176,12 @@ def is_reference_allowed(owner: Path, file: Path, *folders: Path) -> bool:
     ``ROS_PACKAGE_PATH``, or one of further `folders`.
     """
     real = real_path(file)
-    near = {real_path(owner.absolute().parent), real_path(owner).parent}
+    owner_folders = {real_path(owner.absolute().parent), real_path(owner).parent}
     packages = [
         next((above for above in (f, *f.parents) if (above / "package.xml").is_file()), f)
-        for f in near
+        for f in owner_folders
     ]
-    allowed = [*near, *packages, *map(real_path, (*package_folders(), *folders))]
+    allowed = [*owner_folders, *packages, *map(real_path, (*package_folders(), *folders))]
     return any(real.is_relative_to(folder) for folder in allowed)
 
 

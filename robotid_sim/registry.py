@@ -175,7 +175,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         UnknownNameError
             If `name` is not registered.
         OptionError
-            If an option does not belong to the class, or its value is refused.
+            If an option does not belong to the class, or its value is invalid.
         """
         cls, (_, preset) = self[name], self._meant(name)
         kinds = _options(cls)

@@ -66,17 +66,17 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if is_dataclass(value) and not isinstance(value, type):
-        whole = repr(value)
-        if len(whole) <= MAX_TEXT_LENGTH and "\n" not in whole:
-            return whole
+        text = repr(value)
+        if len(text) <= MAX_TEXT_LENGTH and "\n" not in text:
+            return text
         named = getattr(value, "name", None)
         return f"{type(value).__name__}({repr(named) if isinstance(named, str) else '…'})"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key!r}: {_short(item)}' for key, item in value.items())}}}"
     if isinstance(value, tuple | list):
-        whole = f"({', '.join(map(_short, value[:MAX_NUMBERS]))})"
-        many = len(value) > MAX_NUMBERS or len(whole) > MAX_TEXT_LENGTH
-        return f"{len(value)} x {type(value[0]).__name__}" if many else whole
+        text = f"({', '.join(map(_short, value[:MAX_NUMBERS]))})"
+        many = len(value) > MAX_NUMBERS or len(text) > MAX_TEXT_LENGTH
+        return f"{len(value)} x {type(value[0]).__name__}" if many else text
     return repr(value)
 
 
@@ -145,5 +145,5 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         for row in rows[:MAX_ROWS]
     )
     more = len(rows) - MAX_ROWS
-    rest = f"<tr><td>and {more} more</td></tr>" if more > 0 else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}{rest}</tbody></table>"
+    more_row = f"<tr><td>and {more} more</td></tr>" if more > 0 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}{more_row}</tbody></table>"

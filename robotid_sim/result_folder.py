@@ -206,9 +206,8 @@ def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
         )
     listed = {MANIFEST, *_list_files(folder)} if earlier else set(_list_files(folder))
     for name in (*names, MANIFEST):
-        path = (
-            folder / name
-        )  # contents of a folder with this name may remain, unless they block a file
+        # Contents of a folder with this name may remain, unless they block a file.
+        path = folder / name
         in_the_way = path.is_file() or path.is_symlink() or (path.is_dir() and path.suffix != "")
         special = os.path.lexists(path) and not (path.is_file() or path.is_dir())
         if (in_the_way and name not in listed) or special:

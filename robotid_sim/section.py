@@ -67,8 +67,9 @@ def percent(value: float | None, digits: int = 3) -> str:
     if value is None:
         return "-"
     share = 100.0 * value
-    whole = 10.0**digits <= abs(share) + 0.5 < 1e6  # otherwise only an exponent would be printed
-    return f"{share:.0f} %" if whole else f"{share:.{digits}g} %"
+    # Otherwise only an exponent would be printed.
+    has_digits = 10.0**digits <= abs(share) + 0.5 < 1e6
+    return f"{share:.0f} %" if has_digits else f"{share:.{digits}g} %"
 
 
 def torque_unit(unit: str) -> str:

@@ -135,8 +135,8 @@ class GroupRunner:
         for trial in trials:
             trial_plan = build_fit(trial.study)
             estimator = trial_plan.estimators[trial_plan.chosen]
-            alone = _IndependentEstimator(estimator, trial.seed, trial_plan.chosen)
-            estimators[trial.key] = cast("Estimator", alone)
+            independent = _IndependentEstimator(estimator, trial.seed, trial_plan.chosen)
+            estimators[trial.key] = cast("Estimator", independent)
         plan = replace(
             first, estimators=estimators, chosen=trials[0].key, accounts_for_loop_noise=False
         )

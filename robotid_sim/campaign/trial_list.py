@@ -134,12 +134,12 @@ def _split_settings(
     robot: str, study: StudyConfig, plan: CampaignPlan, files: Mapping[str, str]
 ) -> tuple[Any, Any, Any, Any]:
     """Return the settings of motions, log, rows and estimate, without the seed."""
-    whole = study.model_dump(mode="json")
-    fit, sensors, control = whole["estimation"], whole["sensors"], whole["control"]
+    settings = study.model_dump(mode="json")
+    fit, sensors, control = settings["estimation"], settings["sensors"], settings["control"]
     sections = ("seed", "plugins", "robot", "nominal", "design", "experiment")
-    base = {"of": robot, **{name: whole[name] for name in sections}}
+    base = {"of": robot, **{name: settings[name] for name in sections}}
     base["joint_parameters"] = fit.pop("joint_parameters")
-    base["rows"] = whole["preprocess"]["rows"]
+    base["rows"] = settings["preprocess"]["rows"]
     base["control"] = control if plan.has_loop_metric else None
     if files:
         base["files"] = files
@@ -147,7 +147,7 @@ def _split_settings(
     estimate = {"estimator": chosen, "options": fit.pop("options").get(chosen)}
     estimate |= {"loop": plan.has_loop_metric, "arrays": sorted(plan.arrays)}
     fit.pop("estimators")
-    return base, [whole["preset"], sensors], [whole["preprocess"], fit], estimate
+    return base, [settings["preset"], sensors], [settings["preprocess"], fit], estimate
 
 
 def _hash(content: Any) -> str:

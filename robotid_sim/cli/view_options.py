@@ -153,11 +153,11 @@ def settings_of(
         raise OptionError(f"--size '{size}' is not of the form 640x480")
     words = {word.strip() for word in (show or "").split(",")}
     layers = choices.DEFAULT_LAYERS if show is None else frozenset(words - {"", "none"})
-    beyond = sorted(layers & set(choices.LAYERS) - set(choices.WINDOW_LAYERS))
-    if windowed and show is not None and beyond:
+    unsupported = sorted(layers & set(choices.LAYERS) - set(choices.WINDOW_LAYERS))
+    if windowed and show is not None and unsupported:
         raise OptionError(
-            f"a window has no layer {beyond[0]}; --record has it in pictures and films, and --web "
-            "shows the joints in a browser"
+            f"a window has no layer {unsupported[0]}; --record has it in pictures and films, and "
+            "--web shows the joints in a browser"
         )
     if joint is not None and "curves" not in layers:
         raise OptionError("--joint acts only with the layer curves; name it in --show")

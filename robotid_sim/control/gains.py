@@ -219,9 +219,9 @@ def admissible_inertia(
         root = np.sqrt(cut)
         return cut, float(1.0 / np.linalg.eigvalsh(M / root[:, None] / root)[:, 0].min())
 
-    whole = coupling(np.inf)
-    if whole[1] <= largest:
-        return whole
+    rigid = coupling(np.inf)
+    if rigid[1] <= largest:
+        return rigid
     low, high = largest / inertia.size, float((inertia / lightest).max())
     while high > 1.01 * low:
         middle = float(np.sqrt(low * high))

@@ -118,10 +118,10 @@ def limit_windup(step: Float1D, command: Float1D, effort: Float1D) -> Float1D:
     .. [1] Astrom, Hagglund (1995), "PID Controllers: Theory, Design, and Tuning", 2nd ed.,
        Instrument Society of America, ch. 3.
     """
-    beyond = np.abs(command) > effort
-    if not beyond.any():
+    exceeds = np.abs(command) > effort
+    if not exceeds.any():
         return step
-    return np.where(beyond & (step * command > 0.0), 0.0, step)
+    return np.where(exceeds & (step * command > 0.0), 0.0, step)
 
 
 @public_value

@@ -94,13 +94,13 @@ def essential_parameters(
     essential = np.setdiff1d(np.arange(len(beta)), dropped)
     wls = WeightedLeastSquares(block=block_of(estimate))
     fitted = wls.fit(select_columns(problem, essential), np.random.default_rng(0))
-    whole = np.zeros_like(beta)
-    whole[essential] = fitted.beta
+    full_beta = np.zeros_like(beta)
+    full_beta[essential] = fitted.beta
     return EssentialParameters(
         estimate=fitted,
         essential=tuple(essential.tolist()),
         dropped=tuple(estimate.names[k] for k in dropped),
-        beta=whole,
+        beta=full_beta,
         std_ratio=(_compute_std_ratio(relative_std(beta, estimate.std)), spread),
         p_value=p_value,
         reason=reason,

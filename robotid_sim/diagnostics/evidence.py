@@ -1,6 +1,7 @@
 """Regressor rows of a log for the comparison of candidate causes, and corrections of them.
 
-Likelihood of rows under physically consistent robots, which reveals wrong torque signs.
+The module also computes the likelihood of rows under physically consistent robots, which reveals
+wrong torque signs.
 """
 
 from dataclasses import dataclass, replace

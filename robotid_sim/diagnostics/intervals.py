@@ -2,8 +2,7 @@ r"""Confidence intervals of estimated parameters, with their degrees of freedom.
 
 `robotid_sim.estimation.block_sandwich` estimates the variance.
 
-Distribution of the information on every parameter over a motion.
-
+The module also computes how the information on every parameter is distributed over a motion.
 Without the rows of a stretch the variance of a parameter grows from :math:`\sigma^2` to
 :math:`\sigma_s^2`; the share of its information that only the stretch provides is
 :math:`1 - \sigma^2 / \sigma_s^2`: 0 if other rows suffice, 1 if no other row depends on the

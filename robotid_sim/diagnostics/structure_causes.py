@@ -2,7 +2,7 @@
 
 Their columns are numerical derivatives of the modeled torque of all joints.
 
-Candidate causes: a zero position that changes during a log, for example if a belt skips a tooth.
+A further candidate is a zero position that changes during a log, as if a belt skips a tooth.
 """
 
 from collections.abc import Callable, Sequence

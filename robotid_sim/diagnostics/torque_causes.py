@@ -1,10 +1,7 @@
 r"""Candidate causes in the torque channel: offset, drift, a wrong constant.
 
-Candidate causes: torque delay relative to the positions, of all joints or of one.
-
-Candidate causes: joints that share a drive.
-
-A motor that drives joints j and k adds its inertia and friction to both [1]_:
+Further candidates are a torque delay relative to the positions, of all joints or of one, and joints
+that share a drive. A motor that drives joints j and k adds its inertia and friction to both [1]_:
 
 .. math:: \tau_j \mathrel{+}= I \ddot q_k + f_v \dot q_k + f_s\,\mathrm{sign}(\dot q_j + \dot q_k)
 
@@ -134,9 +131,9 @@ def delay_causes(
     """
     dof = evidence.dof
     every = np.ones((1, dof), dtype=bool)
-    alone = np.eye(dof, dtype=bool) if dof > 1 else np.zeros((0, dof), dtype=bool)
+    single_joints = np.eye(dof, dtype=bool) if dof > 1 else np.zeros((0, dof), dtype=bool)
     candidates = []
-    for selected in np.vstack([every, alone]):
+    for selected in np.vstack([every, single_joints]):
         delay = _find_delay(evidence, projection, selected, min_gain)
         if delay is None:
             continue

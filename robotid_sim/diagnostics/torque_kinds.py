@@ -103,16 +103,16 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
         rigid_body_torque(replace(nominal, gravity=axis), s.q, zeros, zeros) for axis in np.eye(3)
     ]
     weight = np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
-    heavy = rms(weight) > MIN_SHARE_OF_GRAVITY * np.maximum(rms(expected), rms(log.tau_meas).max())
-    heavy &= log.torque_measured
-    if not heavy.any():
+    largest = np.maximum(rms(expected), rms(log.tau_meas).max())
+    has_load = (rms(weight) > MIN_SHARE_OF_GRAVITY * largest) & log.torque_measured
+    if not has_load.any():
         return []
     bodies = rigid_body_torque(floating, *state)
     change, after, is_sound = _fit_gravity(s, nominal, s.tau - weight, bodies, along)
     _, first, _ = _fit_gravity(s, nominal, s.tau - weight, bodies, [])
-    residual, before = (float(np.linalg.norm(part[heavy])) for part in (after, first))
-    is_sound = is_sound and after[heavy].max() < MAX_RESIDUAL
-    if _is_external(s, nominal, bodies, along, heavy):
+    residual, before = (float(np.linalg.norm(part[has_load])) for part in (after, first))
+    is_sound = is_sound and after[has_load].max() < MAX_RESIDUAL
+    if _is_external(s, nominal, bodies, along, has_load):
         evidence = "torques of loaded joints contain neither gravity nor inertia"
         return [_gravity_free_cause("the torques contain neither gravity nor inertia", evidence)]
     fit = nominal.gravity + change
@@ -145,12 +145,12 @@ def _gravity_free_cause(finding: str, evidence: str) -> Cause:
 
 
 def _is_external(
-    s: _Samples, nominal: Robot, bodies: Float2D, along: list[Float2D], heavy: Bool1D
+    s: _Samples, nominal: Robot, bodies: Float2D, along: list[Float2D], has_load: Bool1D
 ) -> bool:
     """Return whether no joint with gravity load has a torque similar to the bodies' torque."""
     expected = bodies + np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
-    shapes = [abs(np.corrcoef(expected[:, j], s.tau[:, j])[0, 1]) for j in np.flatnonzero(heavy)]
-    size = rms(s.tau)[heavy] / rms(expected)[heavy]
+    shapes = [abs(np.corrcoef(expected[:, j], s.tau[:, j])[0, 1]) for j in np.flatnonzero(has_load)]
+    size = rms(s.tau)[has_load] / rms(expected)[has_load]
     return bool(max(shapes) < MAX_CORRELATION and size.max() < MAX_REMAINING_SHARE)
 
 

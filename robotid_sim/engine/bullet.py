@@ -2,9 +2,8 @@
 
 PyBullet's Python functions call the same code, so the results are equal to the bit.
 
-The bodies of a robot in PyBullet, with its unwanted defaults switched off.
-
-Convex bodies in PyBullet.
+The module loads the bodies of a robot into PyBullet, whose unwanted defaults are switched off, and
+convex bodies for distances.
 """
 
 import ctypes

@@ -1,6 +1,7 @@
 """Drives with separate rotors, connected by springs or backlash.
 
-The springs between rotors and links of a plant, and whether its sub-steps resolve them.
+The module also makes the springs between rotors and links of a plant, and tests whether its
+sub-steps resolve them.
 """
 
 from typing import NamedTuple

@@ -1,6 +1,6 @@
 """The bodies of a robot in MuJoCo, built from the robot itself.
 
-Convex bodies in MuJoCo, for distances without dynamics.
+The module also loads convex bodies into MuJoCo, for distances without dynamics.
 """
 
 from collections.abc import Sequence

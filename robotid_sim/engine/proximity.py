@@ -183,12 +183,12 @@ class Proximity(Closeable):
         T = np.array([kernels.link_poses(self.robot.geometry, q) for q in Q])
         distance = np.full((len(Q), len(self.pairs)), self.cutoff)
         gradient = np.zeros((*distance.shape, self.robot.dof))
-        near = self._nearest(T)
-        if not near:
+        nearest = self._nearest(T)
+        if not nearest:
             return (distance, gradient), (distance, gradient)
-        at, pair = np.array(list(near)).T
-        hulls = np.array([(a, b) for a, b, _ in near.values()])
-        points = [point for *_, point in near.values()]
+        at, pair = np.array(list(nearest)).T
+        hulls = np.array([(a, b) for a, b, _ in nearest.values()])
+        points = [point for *_, point in nearest.values()]
         d = np.array([point.distance for point in points])
         normal = np.array([point.normal for point in points])
         touching = np.array([(point.first, point.second) for point in points])

@@ -1,7 +1,5 @@
 r"""Covariance of weighted fits whose residuals are correlated within blocks of rows.
 
-Unbiased variance of a weighted fit by blocks of residuals, and its degrees of freedom.
-
 The variance of a weighted fit whose residuals are correlated within blocks is estimated as
 
 .. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
@@ -12,11 +10,10 @@ form in `Estimate.cov` is too large; and since the variance from few blocks scat
 is Student's with the degrees of freedom of a chi-squared variable of the same mean and variance
 (Satterthwaite), parameter by parameter [1]_.
 
-Correlation of residuals in time, and the blocks of a covariance that accounts for it.
-
-The mean of N correlated residuals has the variance of the mean of :math:`N / (1 + 2 \sum_k \rho_k)`
-independent ones, with the autocorrelations :math:`\rho_k`, whose sums over pairs of neighbors are
-assumed to decrease, down to the first non-positive one [2]_.
+The length of blocks follows from the correlation of residuals in time. The mean of N correlated
+residuals has the variance of the mean of :math:`N / (1 + 2 \sum_k \rho_k)` independent ones, with
+the autocorrelations :math:`\rho_k`, whose sums over pairs of neighbors are assumed to decrease,
+down to the first non-positive one [2]_.
 
 References
 ----------

@@ -118,8 +118,8 @@ class ConsistentProgram:
         have none. The result has shape (p,), and is None if the solver fails.
         """
         count, extra = self.free.size, len(beta)
-        whole, offset = R @ self.B, R @ (beta - self.basis.project(self.phi0))
-        size = float(np.linalg.norm(whole, 2))  # slack variables of order one for any noise
+        scaled, offset = R @ self.B, R @ (beta - self.basis.project(self.phi0))
+        size = float(np.linalg.norm(scaled, 2))  # slack variables of order one for any noise
         weight = min(size**2, MAX_WEIGHT)
         # Weighted relative to the data; with exact data, which determine all, it would only
         # cost digits.
@@ -129,7 +129,7 @@ class ConsistentProgram:
         apart = [k for k in range(len(self._bodies)) if k not in diverging]
         bodies, bound, cones = self._constraints(apart)
         A: Float2D = np.block(
-            [[whole / size, -np.eye(extra)], [bodies, np.zeros((len(bound), extra))]]
+            [[scaled / size, -np.eye(extra)], [bodies, np.zeros((len(bound), extra))]]
         )
         b = np.concatenate([offset / size, bound])
         cones = [clarabel.ZeroConeT(extra), *cones]

@@ -245,13 +245,13 @@ def weigh_discrepancy(problem: LinearProblem, discrepancy: Discrepancy) -> Linea
     effects = [part for part in random if part is not None and part.size]
     if not effects:
         return replace(problem, repeats=True) if discrepancy.repeats else problem
-    whole = replace(problem, random=np.hstack(effects), repeats=discrepancy.repeats)
+    extended = replace(problem, random=np.hstack(effects), repeats=discrepancy.repeats)
     columns = np.array(problem.unstack_rows(discrepancy.columns))
     for k, (f, span) in enumerate(zip(discrepancy.unmodeled, discrepancy.spans, strict=True)):
         j = problem.joint_names.index(f.joint)
         columns[:, j, span] = _split_columns(problem, discrepancy, k).unexplained
     columns /= discrepancy.noise_std[:, None]
-    return map_rows(whole, partial(whiten_by_columns, columns=columns))
+    return map_rows(extended, partial(whiten_by_columns, columns=columns))
 
 
 class _Part(NamedTuple):
@@ -300,8 +300,8 @@ def compute_widening(problem: LinearProblem, plain: LinearProblem, noise_std: Fl
     determine all parameters.
     """
     weights = 1.0 / noise_std
-    alone = np.sqrt(np.diag(cramer_rao(plain, noise_std)))
+    std_plain = np.sqrt(np.diag(cramer_rao(plain, noise_std)))
     _, R = reduce_rows(problem).solve(weights)
     inverse = np.linalg.inv(R)
     half = np.hstack([inverse, random_errors(problem, weights, inverse)])
-    return np.asarray(np.sqrt((half**2).sum(axis=1)) / alone)
+    return np.asarray(np.sqrt((half**2).sum(axis=1)) / std_plain)

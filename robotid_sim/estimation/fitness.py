@@ -64,8 +64,8 @@ class SquaredFitness:
     @classmethod
     def from_reduction(cls, reduction: Reduction, weights: Float1D) -> "SquaredFitness":
         """Make the cost for weights per joint, shape (n,)."""
-        whole = reduction.whole(weights)
-        return cls(whole[:-1, :-1].copy(), whole[:-1, -1].copy(), float(whole[-1, -1] ** 2))
+        factor = reduction.whole(weights)
+        return cls(factor[:-1, :-1].copy(), factor[:-1, -1].copy(), float(factor[-1, -1] ** 2))
 
     def __call__(self, X: Float2D) -> Float1D:
         """Compute the costs (m,) of candidates X (m, b)."""

@@ -122,16 +122,16 @@ def _result(
 ) -> FrictionFit:
     """Fit at given velocities, linearized there for the covariance."""
     rng, linear, wls = np.random.default_rng(0), problem.design(eps), WeightedLeastSquares()
-    estimate = whole = wls.fit(linear, rng)
+    estimate = extended = wls.fit(linear, rng)
     curved, count = active[~one_sided[active]], linear.basis.rank
     if curved.size and estimate.success:
         tangent = problem.tangent(eps, estimate.beta)[:, curved]
         symbols = [f"log eps{j + 1}" for j in curved]
-        whole = wls.fit(extend_problem(linear, tangent, symbols, ["1"] * len(symbols)), rng)
+        extended = wls.fit(extend_problem(linear, tangent, symbols, ["1"] * len(symbols)), rng)
     nfev, success, message = ended
     std = np.full(eps.shape, np.nan)
-    if active.size and whole.success:
-        std[curved] = eps[curved] * whole.std[count:]
+    if active.size and extended.success:
+        std[curved] = eps[curved] * extended.std[count:]
     return FrictionFit(
         joint_names=problem.linear.joint_names,
         eps=eps,
@@ -139,10 +139,10 @@ def _result(
         std=std,
         identifiable=tuple(np.isin(np.arange(eps.size), active).tolist()),
         one_sided=tuple(one_sided.tolist()),
-        estimate=part_of(whole, count),
+        estimate=part_of(extended, count),
         nfev=nfev,
-        success=success and whole.success,
-        message=message if whole.success else whole.message,
+        success=success and extended.success,
+        message=message if extended.success else extended.message,
     )
 
 

@@ -119,9 +119,9 @@ class HeldOut:
     def fit(self, columns: Sequence[int] | Int1D) -> Fit:
         """Fit some columns to all blocks, with weights by the residuals."""
         sums = self._sums(columns)
-        whole = _Sums(*(part.sum(axis=0, keepdims=True) for part in sums))
-        effects, count = self._is_effect(columns), whole.rows[0]
-        beta, sigma, S, squares = whole.solve(effects, self.floor)
+        total = _Sums(*(part.sum(axis=0, keepdims=True) for part in sums))
+        effects, count = self._is_effect(columns), total.rows[0]
+        beta, sigma, S, squares = total.solve(effects, self.floor)
         size = np.sqrt(np.diag(S[0]))
         size = np.where(size > 0.0, size, 1.0)
         cov = np.linalg.inv(S[0] / np.outer(size, size) + RIDGE_WEIGHT * np.eye(effects.size))

@@ -4,7 +4,7 @@ Logs that do not fit into memory are read in parts, which are linear problems of
 pass over them gives one small triangular factor per joint, from which weights and parameters
 follow; a second pass adds up the covariance, whose blocks must lie within parts.
 
-Weights of the rows of several logs by the noise of each log and joint.
+The module also weights the rows of several logs by the noise of each log and joint.
 """
 
 import time

@@ -133,15 +133,15 @@ def estimate_payload(
     leads, K = _independent_parameters(loaded, nominal)
     problem = payload_problem(unloaded, loaded, nominal, basis, leads)
     method = estimator or WeightedLeastSquares()
-    whole = method.fit(problem, np.random.default_rng(0))
-    if gain_std and whole.success:
-        model = problem.unstack_rows(problem.W @ whole.beta)
+    extended = method.fit(problem, np.random.default_rng(0))
+    if gain_std and extended.success:
+        model = problem.unstack_rows(problem.W @ extended.beta)
         problem = replace(problem, random=gain_std * joint_columns(model))
-        whole = method.fit(problem, np.random.default_rng(0))
-    estimate = part_of(whole, basis.rank)
-    if not whole.success or whole.cov is None:
-        return _failed_estimate(estimate, whole.message)
-    values, cov = whole.beta[basis.rank :], whole.cov[basis.rank :, basis.rank :]
+        extended = method.fit(problem, np.random.default_rng(0))
+    estimate = part_of(extended, basis.rank)
+    if not extended.success or extended.cov is None:
+        return _failed_estimate(estimate, extended.message)
+    values, cov = extended.beta[basis.rank :], extended.cov[basis.rank :, basis.rank :]
     return _make_estimate(*_at_tip(values, cov, leads, K, nominal), estimate)
 
 
@@ -162,19 +162,19 @@ def estimate_payload_of_log(
     """
     leads, K = _independent_parameters(loaded, nominal)
     problem = build_problem(loaded, nominal, basis)
-    whole = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-    if not whole.success or whole.cov is None or arm.cov is None:
-        return _failed_estimate(whole, whole.message or "the estimate of the arm has no covariance")
+    fit = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+    if not fit.success or fit.cov is None or arm.cov is None:
+        return _failed_estimate(fit, fit.message or "the estimate of the arm has no covariance")
     last = parameters.inertial_slice(nominal.dof - 1)
     friction = [k for k, name in enumerate(basis.names) if name.startswith(("Fv", "Fc", "Fo"))]
     G = np.hstack([basis.B[:, last][:, leads], np.eye(basis.rank)[:, friction]])
-    noise = np.linalg.cholesky(whole.cov + arm.cov)
-    A, y = np.linalg.solve(noise, G), np.linalg.solve(noise, whole.beta - arm.beta)
+    noise = np.linalg.cholesky(fit.cov + arm.cov)
+    A, y = np.linalg.solve(noise, G), np.linalg.solve(noise, fit.beta - arm.beta)
     inverse = np.linalg.pinv(A)
     change = inverse @ y
     cov = inverse @ inverse.T
     if gain_std:
-        weights = weights_of(whole)
+        weights = weights_of(fit)
         load_torque = problem.unstack_rows(problem.W @ (G @ change))
         W = problem.W * np.tile(weights, problem.samples)[:, None]
         errors = np.linalg.lstsq(W, joint_columns(load_torque * weights), rcond=None)[0]
@@ -182,7 +182,7 @@ def estimate_payload_of_log(
         cov = cov + sensitivity @ sensitivity.T
     count = len(leads)
     return _make_estimate(
-        *_at_tip(change[:count], cov[:count, :count], leads, K, nominal), part_of(whole, basis.rank)
+        *_at_tip(change[:count], cov[:count, :count], leads, K, nominal), part_of(fit, basis.rank)
     )
 
 

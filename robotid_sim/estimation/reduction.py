@@ -46,8 +46,8 @@ class Reduction:
 
         Raises `numpy.linalg.LinAlgError` if the weighted regressor is numerically rank-deficient.
         """
-        whole = self.whole(weights)
-        R, z = whole[:-1, :-1], whole[:-1, -1]
+        factor = self.whole(weights)
+        R, z = factor[:-1, :-1], factor[:-1, -1]
         size = np.abs(np.diag(R))
         if not size.min() > 1e-13 * size.max():
             raise np.linalg.LinAlgError("the regressor is rank-deficient")

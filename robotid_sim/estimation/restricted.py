@@ -171,15 +171,17 @@ class RestrictedLeastSquares(Estimator):
         )
 
 
-def estimate_coloring(problem: LinearProblem, whole: Estimate) -> tuple[Float1D, Float1D]:
+def estimate_coloring(problem: LinearProblem, estimate: Estimate) -> tuple[Float1D, Float1D]:
     """Estimate the coloring of the residuals of the weighted fit of all rows, both shape (b,).
 
     Returns the ratio of standard deviations by blocks to standard deviations for white residuals,
     and the degrees of freedom of the blocks.
     """
-    variance, dof = block_variance(problem, whole.beta, 1.0 / whole.noise_std, block_of(whole))
+    variance, dof = block_variance(
+        problem, estimate.beta, 1.0 / estimate.noise_std, block_of(estimate)
+    )
     reduction, unrestricted = reduce_rows(problem), RestrictedLeastSquares().restrictions(problem)
-    fit = unrestricted.fit(reduction, int(whole.options["rounds"]))
+    fit = unrestricted.fit(reduction, int(estimate.options["rounds"]))
     white = white_covariance(reduction, fit.weights, fit.sigma, np.linalg.inv(fit.R))
     return np.sqrt(variance / np.diag(white)), dof
 
@@ -343,12 +345,12 @@ class Restrictions:
 def _solve(rows: Float2D, free: Bool1D, values: Float1D) -> tuple[Float1D, Float2D]:
     """Solve for the free parameters, given values of the others; return them and R."""
     z = rows[:, -1] - rows[:, :-1][:, ~free] @ values[~free]
-    whole = triangular_factor(np.column_stack([rows[:, :-1][:, free], z]))
-    R, beta = whole[: free.sum(), :-1], values.copy()
+    factor = triangular_factor(np.column_stack([rows[:, :-1][:, free], z]))
+    R, beta = factor[: free.sum(), :-1], values.copy()
     size = np.abs(np.diag(R))
     if not size.size or not size.min() > 1e-13 * size.max():
         raise np.linalg.LinAlgError("the remaining rows do not determine any free parameter")
-    beta[free] = np.linalg.solve(R, whole[: free.sum(), -1])
+    beta[free] = np.linalg.solve(R, factor[: free.sum(), -1])
     return beta, R
 
 

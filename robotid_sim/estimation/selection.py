@@ -124,8 +124,8 @@ def is_no_worse(gain: Float1D, top: Float1D, tie: float = TIE_TOLERANCE) -> bool
 
 def compute_gains(blocks: HeldOut, columns: Int1D, groups: Sequence[Int1D]) -> list[Float1D]:
     """Compute the gain of the log-likelihood by groups of columns, given the others, by block."""
-    whole = blocks.score(columns)
-    return [whole - blocks.score(np.setdiff1d(columns, group)) for group in groups]
+    total = blocks.score(columns)
+    return [total - blocks.score(np.setdiff1d(columns, group)) for group in groups]
 
 
 def select_groups(

@@ -37,8 +37,8 @@ def evaluate_hats(x: Float1D, knots: Float1D, period: float | None = None) -> Fl
     count = len(knots)
     at = np.interp(x, knots, np.arange(count, dtype=float), period=period)
     if period is not None:  # periodic: from the last knot to the first one
-        beyond = np.mod(x - knots[0], period) + knots[0]
-        share = (beyond - knots[-1]) / (period + knots[0] - knots[-1])
+        wrapped = np.mod(x - knots[0], period) + knots[0]
+        share = (wrapped - knots[-1]) / (period + knots[0] - knots[-1])
         at = np.where(share > 0.0, count - 1 + share, at)
     lower = np.minimum(at.astype(np.intp), count - 1)
     values = np.zeros((len(x), count))

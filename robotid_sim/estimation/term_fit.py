@@ -1,6 +1,6 @@
 """Fits of chosen terms: their values, standard deviations and evidence.
 
-Rows of terms in addition to those of a linear problem, and their gains.
+The module adds rows of terms to those of a linear problem, and computes the gain by each term.
 """
 
 from collections.abc import Sequence
@@ -62,9 +62,8 @@ class TermRows:
         phi = problem.basis.complete(beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
         state = (motion.q, motion.dq, motion.ddq)
-        states = TermStates.from_motion(
-            model, *state, t=motion.from_middle
-        )  # Fv is the value at the mean time
+        # Fv is the value at the mean time.
+        states = TermStates.from_motion(model, *state, t=motion.from_middle)
         return cls(
             problem=problem,
             motion=motion,
@@ -180,9 +179,9 @@ def fit_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
     random = _rotor_torque(rows, chosen, fits.constants_fixed.beta[rank:])
     if random is not problem.random:
         fits = _fits(replace(problem, random=random), rows, chosen)
-    columns, linear, whole, curved = fits
+    columns, linear, fit, curved = fits
     end = rank + columns.shape[1]
-    log_std = dict(zip(curved, whole.std[end:], strict=True))
+    log_std = dict(zip(curved, fit.std[end:], strict=True))
     places, terms = rows.list_columns(chosen), []
     gains = compute_gains(rows.sum_by_block(*chosen), np.arange(end), places)
     for k, (term, span, gain) in enumerate(zip(chosen, places, gains, strict=True)):
@@ -192,7 +191,7 @@ def fit_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
         terms.append(
             FittedTerm(
                 term=JointTerm(term.kind, joint, tuple(values.tolist()), term.shape, *partner),
-                std=tuple(whole.std[span].tolist()),
+                std=tuple(fit.std[span].tolist()),
                 shape_std=float(log_std[k]) * float(term.shape or 0.0) if k in log_std else None,
                 gain=float(gain.sum()),
                 gain_std=float(np.sqrt(gain.size) * gain.std(ddof=1)),
@@ -200,7 +199,7 @@ def fit_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
                 at_bound=term.shape in _bounds(rows, term),
             )
         )
-    cov = np.zeros((end, end)) if whole.cov is None else whole.cov
+    cov = np.zeros((end, end)) if fit.cov is None else fit.cov
     return Structure(tuple(terms), columns, cov[rank:end, rank:end])
 
 
@@ -235,9 +234,9 @@ def _fits(problem: LinearProblem, rows: TermRows, chosen: Sequence[Candidate]) -
         tangents.append(((high - low) @ beta[place] / (2.0 * DIFFERENCE_STEP)).ravel())
         curved.append(k)
     if curved:
-        whole = _fit(problem, np.column_stack([columns, *tangents]))
-        if whole.success:
-            return _Fits(columns, linear, whole, curved)
+        fit = _fit(problem, np.column_stack([columns, *tangents]))
+        if fit.success:
+            return _Fits(columns, linear, fit, curved)
     return _Fits(columns, linear, linear, [])
 
 
@@ -248,11 +247,11 @@ def _refine_constants(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candi
     """
     best, likelihood = list(chosen), rows.fit(chosen).likelihood
     for _ in range(MAX_STEPS):
-        columns, _, whole, curved = _fits(rows.problem, rows, best)
+        columns, _, fit, curved = _fits(rows.problem, rows, best)
         if not curved:
             break
         end, tried = rows.problem.basis.rank + columns.shape[1], list(best)
-        steps = np.clip(whole.beta[end:], -MAX_STEP, MAX_STEP)
+        steps = np.clip(fit.beta[end:], -MAX_STEP, MAX_STEP)
         for k, step in zip(curved, steps.tolist(), strict=True):
             term = best[k]
             assert term.shape is not None
@@ -263,7 +262,7 @@ def _refine_constants(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candi
         if raised <= likelihood:
             break
         best, likelihood = tried, raised
-        if np.all(np.abs(steps) <= STEP_TOLERANCE * whole.std[end:]):
+        if np.all(np.abs(steps) <= STEP_TOLERANCE * fit.std[end:]):
             break
     return best
 

@@ -192,30 +192,30 @@ def _gauss_newton(
     change, steps = s, 0
     scale = np.tile(s, problem.samples)
     scaled = replace(problem, W=problem.W * scale[:, None], y=problem.y - scale * load_torque)
-    whole = wls.fit(scaled, rng)
-    while whole.success and np.abs(change).max() > GAIN_TOLERANCE:
+    estimate = wls.fit(scaled, rng)
+    while estimate.success and np.abs(change).max() > GAIN_TOLERANCE:
         if steps == MAX_STEPS:
             message = f"the gains did not converge within {MAX_STEPS} steps"
-            whole = replace(whole, success=False, message=message)
+            estimate = replace(estimate, success=False, message=message)
             break
         steps += 1
-        model = problem.W @ whole.beta[:b] + load_torque
+        model = problem.W @ estimate.beta[:b] + load_torque
         scale = np.tile(s, problem.samples)
         scaled = replace(problem, W=problem.W * scale[:, None], y=problem.y - scale * load_torque)
         columns = joint_columns(problem.unstack_rows(model))[:, free]
-        whole = wls.fit(extend_problem(scaled, columns, symbols, ["1"] * len(free)), rng)
+        estimate = wls.fit(extend_problem(scaled, columns, symbols, ["1"] * len(free)), rng)
         change = np.zeros(n)
-        change[free] = whole.beta[b:]
+        change[free] = estimate.beta[b:]
         s = s + np.clip(change, -0.5 * s, 0.5 * s)  # keeps the gains positive
     std = np.zeros(n)
-    std[free] = whole.std[b:]
+    std[free] = estimate.std[b:]
     return TorqueConstants(
         joint_names=problem.joint_names,
         gains=1.0 / s,
-        std=std / s**2 if whole.success else np.full(n, np.nan),
-        estimate=part_of(whole, b),
+        std=std / s**2 if estimate.success else np.full(n, np.nan),
+        estimate=part_of(estimate, b),
         steps=steps,
-        success=whole.success,
-        message=whole.message,
+        success=estimate.success,
+        message=estimate.message,
         determined=np.ones(n, dtype=bool),
     )

@@ -169,8 +169,8 @@ def _scores(
         residual = rows.unstack_rows(rows.y - rows.W @ beta) * weights**2
         return np.asarray(rows.unstack_rows(rows.W) * residual[:, :, None])
 
-    whole, noisy = products(problem), products(noise)
-    whole[: noise.samples] -= ratio * noisy
+    corrected, noisy = products(problem), products(noise)
+    corrected[: noise.samples] -= ratio * noisy
     edges = np.linspace(0, problem.samples, blocks + 1).round().astype(int)[:-1]
-    sums = np.add.reduceat(whole, edges, axis=0)
+    sums = np.add.reduceat(corrected, edges, axis=0)
     return np.asarray(sums.reshape(-1, problem.basis.rank))

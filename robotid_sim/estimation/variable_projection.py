@@ -104,8 +104,8 @@ class Projection:
     ) -> None:
         self.problem, self.active, self.frozen = problem, active, frozen
         self.weight = np.tile(weights, problem.linear.samples)
-        whole = problem.design(frozen).W
-        fixed = np.delete(whole, problem.coulomb[active], axis=1)
+        design = problem.design(frozen).W
+        fixed = np.delete(design, problem.coulomb[active], axis=1)
         self.Q = np.linalg.qr(fixed * self.weight[:, None])[0]
         self.y = self._project_out(problem.linear.y * self.weight)
         self.nfev = 0

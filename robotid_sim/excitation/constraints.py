@@ -272,9 +272,9 @@ class Violation:
     unit: str
 
     def __str__(self) -> str:
-        beyond = "above" if self.value > self.bound else "below"
+        side = "above" if self.value > self.bound else "below"
         return (
-            f"{self.quantity} is {self.value:.4g} {self.unit}, {beyond} {self.bound:.4g} "
+            f"{self.quantity} is {self.value:.4g} {self.unit}, {side} {self.bound:.4g} "
             f"{self.unit}, "
             f"at t = {self.t:.3f} s"
         )

@@ -194,9 +194,9 @@ def excitation_quality(
     """
     period = trajectory.period or trajectory.duration
     W = base_regressor(robot, basis, trajectory, np.linspace(0.0, period, 500, endpoint=False))
-    whole = trajectory(np.linspace(trajectory.start, trajectory.duration, samples))
+    reference = trajectory(np.linspace(trajectory.start, trajectory.duration, samples))
     limits = robot.limits
-    tau = joint_torque(robot, whole.q, whole.dq, whole.ddq)
+    tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
     flat = W.reshape(-1, basis.rank)
     columns = np.linalg.norm(flat, axis=0)
     return ExcitationQuality(
@@ -205,9 +205,9 @@ def excitation_quality(
         )[0],
         cond_raw=float(np.linalg.cond(flat)),
         cond_normalized=float(np.linalg.cond(flat / np.where(columns > 0.0, columns, 1.0))),
-        position_ratio=float((np.abs(whole.q - limits.middle) / limits.half_range).max()),
-        velocity_ratio=float((np.abs(whole.dq) / limits.velocity).max()),
-        acceleration_ratio=float((np.abs(whole.ddq) / limits.acceleration).max()),
+        position_ratio=float((np.abs(reference.q - limits.middle) / limits.half_range).max()),
+        velocity_ratio=float((np.abs(reference.dq) / limits.velocity).max()),
+        acceleration_ratio=float((np.abs(reference.ddq) / limits.acceleration).max()),
         torque_ratio=float((np.abs(tau) / limits.effort).max()),
     )
 
@@ -219,9 +219,8 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
     coefficients = free @ rng.standard_normal((free.shape[1], robot.dof))
     samples = 40 * H
     t = np.arange(samples) * options.period / samples
-    bound = 1.0 / np.cos(
-        np.pi * H / samples
-    )  # maximum of a trigonometric polynomial over its maximum on the grid
+    # Maximum of a trigonometric polynomial over its maximum on the grid.
+    bound = 1.0 / np.cos(np.pi * H / samples)
     q, dq, ddq = (part @ coefficients for part in fourier_basis(t, H, options.period))
     middle, half = 0.5 * (q.max(axis=0) + q.min(axis=0)), 0.5 * bound * np.ptp(q, axis=0)
     room = options.margin * limits.half_range

@@ -107,9 +107,8 @@ def _select_draws(
     drawn = sorted((problem.shrink_to_limits(x) for x in points), key=problem.value)
     repaired: list[Draw] = []
     for k, x in enumerate(drawn):
-        shorter = shrink_to_limits(
-            problem, x, problem.is_feasible_on_grid
-        )  # on few samples, which are usually sufficient
+        # On few samples, which are usually sufficient.
+        shorter = shrink_to_limits(problem, x, problem.is_feasible_on_grid)
         shorter = None if shorter is None else shrink_to_limits(problem, shorter)
         if shorter is not None:
             repaired.append(Draw(shorter, problem.value(shorter)))

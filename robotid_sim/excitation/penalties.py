@@ -346,8 +346,8 @@ class Clearance(MotionConstraint):
         if self.rest is not None:
             at_rest = self.distances(np.asarray(self.rest)[None])[0][0]
             # Hulls that overlap at rest, such as hulls of a wrist, must not overlap more deeply.
-            near = np.where(at_rest > TOUCH_DISTANCE, REST_DISTANCE_SHARE * at_rest, 0.0)
-            distances = np.where(at_rest > 0.0, near, at_rest - TOUCH_DISTANCE)
+            reduced = np.where(at_rest > TOUCH_DISTANCE, REST_DISTANCE_SHARE * at_rest, 0.0)
+            distances = np.where(at_rest > 0.0, reduced, at_rest - TOUCH_DISTANCE)
             distances[at_rest < -MAX_OVERLAP] = -np.inf
             relaxed = tuple(
                 self._describe_relaxation(name, keep, now)

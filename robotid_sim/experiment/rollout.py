@@ -1,6 +1,6 @@
 """The loop: a controller drives the plant along a trajectory, with a record of the true motion.
 
-The virtual robot cell: the plant, its loop, and the sensors.
+The module also defines the cell: the plant, its loop, and the sensors.
 """
 
 from collections.abc import Callable

@@ -202,7 +202,7 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
         raise ValueError(f"it cannot be parsed: {error}") from error
 
     def value_of(node: ast.expr, depth: int) -> Any:
-        """Evaluate a node; every other kind is refused."""
+        """Evaluate a node; raise if it is of another kind."""
         if not depth:
             raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
         match node:

@@ -136,7 +136,7 @@ def load_map(path: str | Path) -> ImportMap:
     FileFormatError
         If the file cannot be read, is not TOML or of another schema.
     OptionError
-        If a key is unknown or a value is refused; names the key.
+        If a key is unknown or a value is invalid; names the key.
     """
     content = read_toml(path, "map")
     if "schema" in content:

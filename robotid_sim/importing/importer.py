@@ -263,14 +263,14 @@ def _complete(
                 "units; correct it, or leave its cell empty"
             )
     arrays = [array for array in samples if array is not None and array.ndim == 2]
-    whole = np.isfinite(np.column_stack([t, *arrays])).all(axis=1)
-    missing = int(np.count_nonzero(~whole))
+    is_complete = np.isfinite(np.column_stack([t, *arrays])).all(axis=1)
+    missing = int(np.count_nonzero(~is_complete))
     notes = [
         *turns,
         *springs,
         *([f"{missing} samples with missing numbers are dropped"] * bool(missing)),
     ]
-    if np.count_nonzero(whole) < MIN_SAMPLES:
+    if np.count_nonzero(is_complete) < MIN_SAMPLES:
         unused = list_unused_columns(recording, mapping)
         values = {
             name: int(np.isfinite(column).sum())
@@ -279,12 +279,12 @@ def _complete(
         }
         emptiest = min(values, key=values.__getitem__)
         raise LogError(
-            f"only {np.count_nonzero(whole)} of {t.size} samples have all of time, position and "
-            f"torque, for '{emptiest}' has {values[emptiest]} numbers; an identification needs "
+            f"only {np.count_nonzero(is_complete)} of {t.size} samples have all of time, position "
+            f"and torque, for '{emptiest}' has {values[emptiest]} numbers; an identification needs "
             "seconds of data"
         )
-    keep, more = select_ordered_rows(t[whole])
-    rows = np.flatnonzero(whole)[keep]
+    keep, more = select_ordered_rows(t[is_complete])
+    rows = np.flatnonzero(is_complete)[keep]
     return t[rows], _select_rows(samples, rows), notes + more
 
 
@@ -347,9 +347,9 @@ def _resample(
     less than the noise of accelerations at uneven times.
     """
     intervals = (t[-1] - t[0]) / step
-    whole = int(intervals + STEP_COUNT_TOLERANCE)
-    end = t[-1] if abs(intervals - whole) < STEP_COUNT_TOLERANCE else t[0] + whole * step
-    grid = np.linspace(t[0], end, whole + 1)
+    steps = int(intervals + STEP_COUNT_TOLERANCE)
+    end = t[-1] if abs(intervals - steps) < STEP_COUNT_TOLERANCE else t[0] + steps * step
+    grid = np.linspace(t[0], end, steps + 1)
 
     stamps = nearest_times(grid, t) if step > MIN_LONG_STEP else None
     times = grid if stamps is None else stamps

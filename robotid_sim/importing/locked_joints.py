@@ -51,17 +51,17 @@ def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
     masses = {name: mass_behind(document, name) for name in moving}
     bound = MAX_MASS_SHARE * sum(float(link.phi[0]) for link in robot.links)
     way = {joint.name for joint in path_to(document, document.root, robot.tip)}
-    heavy = [name for name in moving if name in way or masses[name] > bound]
-    if not heavy:
+    significant = [name for name in moving if name in way or masses[name] > bound]
+    if not significant:
         return (f"joints that are locked move in the log and carry little: {', '.join(moving)}",)
-    followers = [name for name in heavy if document.joints[name].mimic]
+    followers = [name for name in significant if document.joints[name].mimic]
     if followers:
         raise LogError(
             f"{', '.join(followers)} of '{robot.name}' follow other joints (mimic) and move in the "
             "log; keep them at rest, or give a model without them"
         )
     remedy = find_chain_ends(document, [*robot.joint_names, *moving])
-    remedy = remedy or find_chain_ends(document, [*robot.joint_names, *heavy])
+    remedy = remedy or find_chain_ends(document, [*robot.joint_names, *significant])
     raise LogError(
         f"in the log {', '.join(moving)} of '{robot.name}' moved, which the chain from "
         f"'{robot.base}' to '{robot.tip}' holds locked; "

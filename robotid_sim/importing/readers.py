@@ -264,9 +264,8 @@ def read_bag(path: Path, topic: str | None = None) -> RawLog:
         for name, text in _MESSAGE_DEFINITIONS.items():
             store.register(get_types_from_msg(text, name))
         files = [path]
-        if (
-            path.is_dir() and not (path / "metadata.yaml").exists()
-        ):  # the message is lost in the bag
+        # The message is lost in the bag.
+        if path.is_dir() and not (path / "metadata.yaml").exists():
             files = sorted(f for f in path.iterdir() if f.suffix in STORAGE_SUFFIXES) or files
         with AnyReader(files, default_typestore=store) as reader:
             return _read(reader, topic, path)

@@ -195,7 +195,7 @@ def _table(lines: list[str], path: Path) -> tuple[TextForm, int]:
     if not lines:
         raise FileFormatError(f"{path} is empty")
     last = lines[-SNIFFED_LINES - 1 : -1] if len(lines) > SNIFFED_LINES else lines[-1:]
-    alone = None
+    single = None
     for delimiter in DELIMITERS:
         cells = [TextForm(delimiter, decimal_comma=False).cells(line) for line in last]
         comma = delimiter != "," and any(
@@ -207,10 +207,10 @@ def _table(lines: list[str], path: Path) -> tuple[TextForm, int]:
         if some and min(map(len, cells)) > 1:
             return form, _first_row(lines, form)
         if some and all(v is not None for row in values for v in row):
-            alone = form
-    if alone is None:
+            single = form
+    if single is None:
         raise FileFormatError(f"{path}: its lines are not a table of numbers")
-    return alone, _first_row(lines, alone)
+    return single, _first_row(lines, single)
 
 
 def _first_row(lines: list[str], form: TextForm) -> int:

@@ -1,6 +1,6 @@
 """Units in which machines write positions, velocities, torques, currents and time.
 
-Parsing names of columns: quantity, joint or number, unit.
+The module also parses names of columns: quantity, joint or number, unit.
 """
 
 import re
@@ -198,24 +198,24 @@ def words_of(name: str) -> list[str]:
 def parse_column(name: str, joint_names: Sequence[str]) -> ColumnName:
     """Parse the name of a column: quantity, joint and unit."""
     words = words_of(name)
-    joint, rest = _extract_joint(words, joint_names)
-    if joint is not None and _quantity(rest) is None and _quantity(words) is not None:
-        joint, rest = None, words  # a joint may be called q1
+    joint, remaining = _extract_joint(words, joint_names)
+    if joint is not None and _quantity(remaining) is None and _quantity(words) is not None:
+        joint, remaining = None, words  # a joint may be called q1
     number = None
     if joint is None:
-        places = [k for k, word in enumerate(rest) if word.isdecimal()]
+        places = [k for k, word in enumerate(remaining) if word.isdecimal()]
         if places:
-            number = int(rest[places[-1]])
-            rest = [word for k, word in enumerate(rest) if k != places[-1]]
-    quantity = _quantity(rest)
+            number = int(remaining[places[-1]])
+            remaining = [word for k, word in enumerate(remaining) if k != places[-1]]
+    quantity = _quantity(remaining)
     unit = None
     if quantity is not None:
         kind = "torque" if quantity == "command" else quantity
         texts = _BRACKET_PATTERN.findall(name)
         unit = next((u for u in (unit_in(text, kind) for text in texts) if u), None)
         if unit is None:
-            unit, count = unit_at_end(rest, kind)
-            rest = rest[: len(rest) - count]
+            unit, count = unit_at_end(remaining, kind)
+            remaining = remaining[: len(remaining) - count]
         # A text in brackets may also be a number, a joint or words of a quantity.
         unit_texts = [
             text
@@ -227,8 +227,8 @@ def parse_column(name: str, joint_names: Sequence[str]) -> ColumnName:
             )
         ]
         if unit is None and unit_texts:
-            return ColumnName(name, quantity, joint, number, None, tuple(rest), unit_texts[-1])
-    return ColumnName(name, quantity, joint, number, unit, tuple(rest))
+            return ColumnName(name, quantity, joint, number, None, tuple(remaining), unit_texts[-1])
+    return ColumnName(name, quantity, joint, number, unit, tuple(remaining))
 
 
 def time_rank(name: str) -> tuple[int, str | None] | None:

@@ -63,15 +63,15 @@ class LongLog:
             t = file["t"]
             samples, dt = int(t.size), float((t[-1] - t[0]) / (t.size - 1))
         head = _part(path, name, 0, min(2 * part_samples(robot.dof), samples))
-        whole = cls(path, name, samples, dt, head)
+        log = cls(path, name, samples, dt, head)
         try:
             head.require_robot(robot)
             replace(head, period=None).require_plausible_times()
             check_period(head.period, samples * dt, dt)
-            whole._extremes().require_torques()  # a method of this class
+            log._extremes().require_torques()  # a method of this class
         except LogError as error:
             raise LogError(f"{name}: {error}") from error
-        return whole
+        return log
 
     @property
     def part_samples(self) -> int:

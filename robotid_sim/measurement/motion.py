@@ -1,6 +1,6 @@
 """Motion and torque after preprocessing, and the row filters that regressor and torque share.
 
-Interpolation of signals.
+The module also interpolates signals.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -145,8 +145,8 @@ def filter_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Floa
         x = np.concatenate([*parts])
         length = scipy.fft.next_fast_len(len(x) + len(kernel) - 1, real=True)
         gain = np.fft.rfft(kernel, length).reshape(-1, *(1,) * (x.ndim - 1))
-        whole = np.fft.irfft(np.fft.rfft(x, length, axis=0) * gain, length, axis=0)
-        return np.ascontiguousarray(whole[len(kernel) // 2 :][: len(x)][samples])
+        convolved = np.fft.irfft(np.fft.rfft(x, length, axis=0) * gain, length, axis=0)
+        return np.ascontiguousarray(convolved[len(kernel) // 2 :][: len(x)][samples])
     half, begin, rows = len(kernel) // 2, 0, np.zeros(0)
     for part in parts:
         if begin == 0:

@@ -5,10 +5,9 @@ every bit. The order is part of the experiment, and should be that of the cell: 
 quantity (eccentricity, jitter), then noise, then quantization, then recording faults (delay,
 outliers, lost samples). Each sensor leaves a note in the provenance.
 
-Presets: sensors of typical cells, in one table, ``presets.toml``.
-
-The numbers are orders of magnitude, chosen so that the presets differ; without a source they are
-assumptions. `describe_presets` gives the table with the reasons.
+The presets are sensors of typical cells, in one table, ``presets.toml``. The numbers are orders of
+magnitude, chosen so that the presets differ; without a source they are assumptions.
+`describe_presets` gives the table with the reasons.
 """
 
 import tomllib

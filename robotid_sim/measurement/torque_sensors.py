@@ -223,8 +223,8 @@ class TorqueDelay(Sensor):
         """Shift `tau_meas` to later samples."""
         del rng
         late = self.delay / log.dt + self.samples
-        whole = round(late)
-        late = whole if abs(late - whole) < 1e-9 else late  # rounding error of the mean step
+        samples = round(late)
+        late = samples if abs(late - samples) < 1e-9 else late  # rounding error of the mean step
         position = np.arange(log.t.size) - late
         return sensors.record_sensor(
             self, log, tau_meas=interpolate_samples(log.tau_meas, position)

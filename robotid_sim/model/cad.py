@@ -142,8 +142,8 @@ def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
     if not (0.0 < total < math.inf) or not all(0.0 < v < math.inf for v in volumes):
         raise OptionError(f"the total mass {total:g} kg and all volumes must be positive")
     step = Fraction(math.ulp(total))
-    whole = sum(map(Fraction, volumes))
-    exact = [Fraction(total) / step * Fraction(volume) / whole for volume in volumes]
+    volume_sum = sum(map(Fraction, volumes))
+    exact = [Fraction(total) / step * Fraction(volume) / volume_sum for volume in volumes]
     counts = [math.floor(share) for share in exact]
     remaining = int(Fraction(total) / step) - sum(counts)
     by_remainder = sorted(range(len(counts)), key=lambda k: counts[k] - exact[k])

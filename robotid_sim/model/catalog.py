@@ -74,8 +74,8 @@ def list_published_sets(robot: str) -> dict[str, str]:
     Raises `UnknownNameError` if the robot is unknown or has no published sets.
     """
     content = _read_published(robot)
-    rest = [name for name in content["sets"] if name != content["default"]]
-    return {name: content["sets"][name]["summary"] for name in (content["default"], *rest)}
+    others = [name for name in content["sets"] if name != content["default"]]
+    return {name: content["sets"][name]["summary"] for name in (content["default"], *others)}
 
 
 def load_published_parameters(robot: str, name: str | None = None) -> PublishedParameters:
@@ -185,11 +185,11 @@ def make_published_plant(robot: str, tip: str | None = None) -> Robot:
         If the robot has no published sets.
     """
     published = load_published_parameters(robot, _read_published(robot)["engine"])
-    whole, chain = load_robot(robot), load_robot(robot, tip=tip)
+    full_robot, chain = load_robot(robot), load_robot(robot, tip=tip)
     phi = chain.parameters()
     for k in range(_count(published)):
         body = parameters.inertial_slice(k)
-        phi[body] += published.phi[body] - whole.links[k].phi
+        phi[body] += published.phi[body] - full_robot.links[k].phi
     return chain.with_parameters(phi)
 
 
@@ -215,8 +215,8 @@ def make_published_robot(robot: str, name: str | None = None) -> Robot:
     UnknownNameError
         If the robot has no such set.
     """
-    published, whole = load_published_parameters(robot, name), load_robot(robot)
-    return apply_published(whole, published)
+    published, full_robot = load_published_parameters(robot, name), load_robot(robot)
+    return apply_published(full_robot, published)
 
 
 def apply_published(robot: Robot, published: PublishedParameters) -> Robot:

@@ -4,9 +4,8 @@ Tensors are written in full with ``rpy="0 0 0"``, so that every loader reads the
 drops the rpy of an ``<inertial>``, and Bullet invents 1 kg for a link without one. Links fixed to a
 body get an explicit zero inertial, their mass being part of the fused body.
 
-Rotor inertia in the ``<transmission>`` elements of a URDF, where Drake looks for it.
-
-URDF itself cannot represent it. Drake reads the gear ratio r and the inertia I of the rotor from
+Rotor inertia is written into ``<transmission>`` elements, where Drake looks for it, because URDF
+itself cannot represent it. Drake reads the gear ratio r and the inertia I of the rotor from
 the actuator of a transmission; the rotor inertia `Ia` at the joint is r^2 I. If a file gives no
 ratio, r is one and I is `Ia`.
 """
@@ -198,8 +197,8 @@ def _write_body(root: etree._Element, robot: Robot, link: Link) -> None:
     phi = np.array(link.phi)
     if link.locked and robot.document is not None:
         # Contribution of links behind locked joints, as in the file, to the body.
-        whole = select_chain(robot.document, robot.base, robot.tip)
-        phi -= next(b for b in whole.bodies if b.joint.child == link.name).phi_locked
+        chain = select_chain(robot.document, robot.base, robot.tip)
+        phi -= next(b for b in chain.bodies if b.joint.child == link.name).phi_locked
         if inertia.inconsistency(phi) is None:
             _write_inertial(root, link.name, phi)
         else:  # the rest of the link itself is impossible: make the locked joints rigid

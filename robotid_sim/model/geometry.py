@@ -1,8 +1,7 @@
 """Rigid transforms, the shapes that a URDF attaches to links, and a movable body of the chain.
 
-Checks of URDF elements: doubled, negative or absurdly large ones.
-
-And terms of joints in the ``<robotid>`` element.
+The module also checks URDF elements for doubled, negative or absurdly large ones, and reads the
+joint terms of the ``<robotid>`` element.
 """
 
 from collections import Counter
@@ -177,7 +176,7 @@ def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
                 seconds.append(f"<{tag}> of {_owner(element)}")
                 element.remove(second)
     flat = _remove_flat_shapes(root, path)
-    bare = [
+    massless = [
         str(inertial.getparent().get("name"))
         for inertial in root.iter("inertial")
         if inertial.find("inertia") is None and inertial.getparent() is not None
@@ -189,8 +188,10 @@ def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
     ]
     notes = {"shapes without a volume are omitted": flat, "second ones are omitted": seconds}
     notes["macros of xacro, not expanded, are omitted"] = macros
-    notes |= {"missing <inertia> taken as zero": bare}
-    return tuple(f"{text}: {', '.join(dict.fromkeys(of))}" for text, of in notes.items() if of)
+    notes |= {"missing <inertia> taken as zero": massless}
+    return tuple(
+        f"{text}: {', '.join(dict.fromkeys(names))}" for text, names in notes.items() if names
+    )
 
 
 def _remove_flat_shapes(root: etree._Element, path: Path) -> list[str]:

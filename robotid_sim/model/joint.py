@@ -1,6 +1,6 @@
 """A joint of the chain: placement, limits, friction and drive.
 
-Joint friction: viscous, smoothed Coulomb, and offset.
+The friction of a joint is viscous friction, smoothed Coulomb friction and an offset.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

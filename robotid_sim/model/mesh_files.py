@@ -60,23 +60,23 @@ def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
     """Find the file of a mesh reference, which need not exist, and whether it is outside.
 
     ``package://name/rest`` and ``model://name/rest`` are searched for, see `find_package`; other
-    references are relative to the URDF.
-    A file is outside if neither its package nor `is_reference_allowed` lets the URDF name it.
+    references are relative to the URDF. A file is outside if neither its package nor
+    `is_reference_allowed` lets the URDF name it.
     """
     folder = real_path(urdf).parent
     scheme, _, place = filename.partition("://")
     if scheme not in ("package", "model"):
         file = folder / filename.removeprefix("file://")
         return file, not is_reference_allowed(urdf, file)
-    package, _, rest = place.lstrip("/").partition("/")
-    package_folder = find_package(package, urdf, rest)
-    file = (package_folder or folder / package) / rest
+    package, _, relative = place.lstrip("/").partition("/")
+    package_folder = find_package(package, urdf, relative)
+    file = (package_folder or folder / package) / relative
     return file, not is_reference_allowed(
         urdf, file, *([] if package_folder is None else [package_folder])
     )
 
 
-def find_package(package: str, owner: Path, rest: str = "") -> Path | None:
+def find_package(package: str, owner: Path, relative: str = "") -> Path | None:
     """Find the folder of a ROS package or model that a file names, and that contains a given file.
 
     It is a folder of that name above the file, beside one of the folders above, or in the search
@@ -86,7 +86,7 @@ def find_package(package: str, owner: Path, rest: str = "") -> Path | None:
     roots = [folder, *folder.parents[:-1]]
     candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
     candidates += [r if r.name == package else r / package for r in package_folders()]
-    existing = (c for c in candidates if (c / rest).is_file() or (not rest and c.is_dir()))
+    existing = (c for c in candidates if (c / relative).is_file() or (not relative and c.is_dir()))
     return next(existing, None) if package not in ("", ".", "..") else None
 
 

@@ -243,7 +243,7 @@ def _compile(file: Path) -> tuple[Any, Any]:
 
 def _notes(model: Any, names: MjcfNames, drives: MjcfDrives, tree: MjcfTree) -> tuple[str, ...]:
     """List assumptions about the file and elements without a counterpart."""
-    notes = [f"{reason} are omitted: {', '.join(of)}" for reason, of in tree.dropped.items()]
+    notes = [f"{reason} are omitted: {', '.join(items)}" for reason, items in tree.dropped.items()]
     turned = [
         f"{names.joints[j]} {ref:.4g}"
         for j in range(model.njnt)

@@ -5,9 +5,8 @@ position `ref` in the pose of the file. The frame of a URDF link is at its joint
 is shifted to the anchor of the last joint of its body, links without mass are inserted between
 several joints, and a joint is turned back by its `ref`, so that positions are those of MuJoCo.
 
-Elements that act on the joints of a compiled MuJoCo model: drives, friction, springs, couplings.
-
-Names of arrays are MuJoCo's; an older MuJoCo does not have all of them.
+The module also reads the elements that act on joints: drives, friction, springs, couplings. Names
+of arrays are MuJoCo's; an older MuJoCo does not have all of them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -65,10 +64,10 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         added = model.actuator_gear[:, 0] ** 2 * values
         fields[name] += [float(sum(added[k] for k in _list_actuators(model, j))) for j in joints]
     springs = [
-        JointTerm(SPRING, joint_names[j], (float(k), float(-k * rest)))
+        JointTerm(SPRING, joint_names[j], (float(k), float(-k * position)))
         for j in single
         if (k := model.jnt_stiffness[j])
-        for rest in [model.qpos_spring[model.jnt_qposadr[j]]]
+        for position in [model.qpos_spring[model.jnt_qposadr[j]]]
     ]
     effort = _efforts(model, joint_names, notes)
     for field, words in (("jnt_stiffnesspoly", "stiffness"), ("dof_dampingpoly", "damping")):

@@ -72,7 +72,7 @@ def unlikely_masses(robot: Robot, nominal: Robot) -> list[str]:
     are more accurate. Links match by their order; links without a nominal mass are omitted.
     """
     findings = []
-    pairs = [(link.phi[0], of.phi[0]) for link, of in zip(robot.links, nominal.links, strict=True)]
+    pairs = [(a.phi[0], b.phi[0]) for a, b in zip(robot.links, nominal.links, strict=True)]
     for link, (mass, expected) in zip(robot.links, pairs, strict=True):
         if expected > 0.0 and not expected / MAX_MASS_RATIO <= mass <= MAX_MASS_RATIO * expected:
             findings.append(f"{link.name}: {_words(mass, expected)}")

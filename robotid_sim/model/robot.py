@@ -199,7 +199,7 @@ class Robot:
             movable.append(joint)
             for text in assumed:
                 by_assumption.setdefault(text, []).append(joint.name)
-        notes += [f"{text}: {', '.join(of)}" for text, of in by_assumption.items()]
+        notes += [f"{text}: {', '.join(items)}" for text, items in by_assumption.items()]
         gravities = (gravity, document.gravity, STANDARD_GRAVITY)
         return cls(
             name=document.name,

@@ -1,6 +1,6 @@
 """Data that a format cannot represent, as TOML beside the file.
 
-Fixed links of a robot, and their shapes.
+The module also finds the fixed links of a robot, and their shapes.
 """
 
 from collections.abc import Sequence

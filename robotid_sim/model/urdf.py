@@ -192,9 +192,8 @@ class _Reader:
         self, element: etree._Element, key: str, owner: str, text: str, count: int
     ) -> list[float]:
         try:
-            values = [
-                float(word.replace("_", "?")) for word in text.split()
-            ]  # reject "1_0", which float accepts
+            # Reject "1_0", which float accepts.
+            values = [float(word.replace("_", "?")) for word in text.split()]
         except ValueError:
             hint = "; name it .urdf.xacro to expand it" if "$" in text else ""
             self.fail(element, f"{owner}: {element.tag} {key}='{text}' is not numeric{hint}")

@@ -180,17 +180,17 @@ class Grasshopper(Population):
     def _forces(self) -> Float2D:
         """Return the sum of the forces on every grasshopper, in widths of the box, shape (m, d)."""
         x = self._x / self.box.width
-        apart, near, far = self._work
+        apart, mapped, far = self._work
         np.subtract(x, x[:, None, :], out=apart)  # [i, j] is from i to j
         distance = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
         np.fill_diagonal(distance, 1.0)
-        np.abs(apart, out=near)
-        near *= -3.0
-        near -= 1.0  # the mapped distance, negative
-        np.multiply(near, 1.0 / self.length, out=far)
+        np.abs(apart, out=mapped)
+        mapped *= -3.0
+        mapped -= 1.0  # the mapped distance, negative
+        np.multiply(mapped, 1.0 / self.length, out=far)
         force = np.exp(far, out=far)
         force *= self.intensity
-        force -= np.exp(near, out=near)
+        force -= np.exp(mapped, out=mapped)
         force *= apart
         # Coinciding grasshoppers have no direction; they coincide up to rounding.
         forces: Float2D = np.einsum("ijk,ij->ik", force, 1.0 / np.maximum(distance, 1e-12))

@@ -107,9 +107,8 @@ class BeetleSwarm(VelocitySwarm):
         if not whiskers:
             return np.zeros_like(swarm.x)
         left_side, right = whiskers
-        worse_left = (left_side > right).astype(float) - (
-            left_side < right
-        )  # the sign is also right for infinite costs
+        # The sign is also right for infinite costs.
+        worse_left = (left_side > right).astype(float) - (left_side < right)
         forward = -self.step if self.form == "corrected" else self.step
         return forward * worse_left[:, None] * swarm.v  # [1] eq. (12)
 

@@ -91,8 +91,8 @@ class PidSwarm(VelocitySwarm):
 
     def linear_map(self, progress: float) -> RandomMap:
         """Return the update of one coordinate; see `robotid_sim.optim.stability`."""
-        rest = 1.0 - progress
-        return pid_map(*self.coefficients(progress), self.kp, self.ki * rest, self.kd * rest)
+        ki, kd = self.ki * (1.0 - progress), self.kd * (1.0 - progress)
+        return pid_map(*self.coefficients(progress), self.kp, ki, kd)
 
     def coefficients(self, progress: float) -> tuple[float, float, float]:
         """Return w, [1] eq. (25), c1 and c2."""
@@ -153,7 +153,7 @@ class PidSwarm(VelocitySwarm):
         self._waited[stuck] = 0
 
     def _fly(self) -> Float2D:
-        swarm, rest = self._swarm, 1.0 - self.progress
+        swarm, remaining = self._swarm, 1.0 - self.progress
         exemplar = swarm.best_x[self._teacher, self._columns]
         if self.form == "literal":
             swarm.best_x = exemplar  # [1] Algorithm 1, line 26
@@ -161,7 +161,7 @@ class PidSwarm(VelocitySwarm):
         pull = swarm.pulls(c1, c2, self.rng, exemplar)
         most = self.windup * self.box.width
         self._sum = np.minimum(np.maximum(self._sum + pull, -most), most)
-        control = self.kp * pull + rest * (self.ki * self._sum + self.kd * (pull - self._last))
+        control = self.kp * pull + remaining * (self.ki * self._sum + self.kd * (pull - self._last))
         self._last = pull
         return swarm.fly(w * swarm.v + control)  # [1] eq. (21)
 

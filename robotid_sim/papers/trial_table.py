@@ -161,11 +161,11 @@ class ClaimRange:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Parse the text of a range; raises `OptionError` with the valid forms."""
-        bare = text.removesuffix(INTERVAL_SUFFIX)
+        form = text.removesuffix(INTERVAL_SUFFIX)
         for pattern, ends in _RANGE_FORMS.items():
-            if match := re.fullmatch(pattern, bare):
+            if match := re.fullmatch(pattern, form):
                 numbers = map(literal_eval, match.groups())
-                return cls(text, *ends(*numbers), whole_interval=bare != text)
+                return cls(text, *ends(*numbers), whole_interval=form != text)
         raise OptionError(
             f"unknown range '{text}'; write above, below, 'at least', 'at most' or exactly 1, "
             f"'1 to 2' or 'a number', with '{INTERVAL_SUFFIX.strip()}' if needed"

@@ -119,7 +119,7 @@ def build_setup(
 ) -> Setup:
     """Build the values of a simulated study.
 
-    Settings that would fail after minutes of work are refused here.
+    Settings that would fail after minutes of work raise an error here.
 
     Parameters
     ----------
@@ -172,11 +172,10 @@ def build_setup(
         comparison = replace(comparison, space=free_space(nominal, excitation))
         if in_full or config.control != ControlConfig():
             loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
-    with add_clearance(nominal, excitation) as (whole, _):
-        sample_feasible(
-            whole.problem(nominal, basis), streams("rehearsal"), 1
-        )  # raises if there is none
-        unseen = build_unseen(nominal, basis, whole, config, is_wide=in_full)
+    with add_clearance(nominal, excitation) as (plan, _):
+        # Raises if there is none.
+        sample_feasible(plan.problem(nominal, basis), streams("rehearsal"), 1)
+        unseen = build_unseen(nominal, basis, plan, config, is_wide=in_full)
     setup = Setup(
         cell=cell,
         nominal=nominal,
@@ -197,16 +196,15 @@ def build_setup(
 
 
 def require_buildable(config: StudyConfig) -> None:
-    """Raise if a name or an option is refused in any section, also in unused ones.
+    """Raise if a name or an option is invalid in any section, also in unused ones.
 
     For commands, which report errors before their work; `build_setup` raises them later.
     """
     build_sensors(config)
     build_part(FRICTION_LAWS, config.experiment.friction, "friction", "law")
     build_part(PLANT_DRIVES, config.experiment.drive, "drive", "kind")
-    if (
-        config.experiment.engine is not None
-    ):  # None by default, because not every command needs a motion
+    # None by default, because not every command needs a motion.
+    if config.experiment.engine is not None:
         engine_named(config.experiment.engine)
     build_fit(config)
     build_family(config.design)

@@ -189,8 +189,8 @@ def build_unseen(
     )
     if design.family == "fourier":
         options = replace(options, harmonics=design.harmonics)
-    whole = replace(plan, family=options, criterion=DOptimality(), noise_std=None, prior=None)
-    problem = whole.problem(nominal, basis)
+    unseen_plan = replace(plan, family=options, criterion=DOptimality(), noise_std=None, prior=None)
+    problem = unseen_plan.problem(nominal, basis)
     x = wide_draw(problem, rng) if is_wide else sample_feasible(problem, rng, 1)[0].x
     trajectory = problem.space.trajectory(x)
     assert isinstance(trajectory, FourierTrajectory)

@@ -190,9 +190,9 @@ def make_recording(
     # Torques at the starts of their steps, up to a lead time; uneven ones in the middle of steps.
     if log.torque_times is None:
         late = log.torque_time_offset / log.dt - 0.5
-        whole = round(late)
-        tau = tau[np.clip(np.arange(len(tau)) - whole, 0, len(tau) - 1)]
-        lead = (whole - late) * log.dt
+        shift = round(late)
+        tau = tau[np.clip(np.arange(len(tau)) - shift, 0, len(tau) - 1)]
+        lead = (shift - late) * log.dt
     else:
         middle, lead = log.t + 0.5 * log.dt, 0.0
         tau = np.stack([np.interp(middle, log.action_times, x) for x in tau.T], axis=1)

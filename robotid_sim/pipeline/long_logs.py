@@ -158,8 +158,8 @@ def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedM
         )
         span = slice(first * states_per_row, (first + count) * states_per_row)
         t[span] = motion.t[samples]
-        for name, whole in states.items():
-            whole[span] = getattr(motion, name)[samples]
+        for name, state in states.items():
+            state[span] = getattr(motion, name)[samples]
         first += count
         progress("identify", 0.2 + 0.4 * first / grid.rows)
     for values in (W, y, t, *states.values()):
@@ -189,18 +189,18 @@ def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedM
     return head._replace(motion=motion, rows=rows)
 
 
-def excerpts_of(whole: FittedMotion) -> FittedMotion:
+def excerpts_of(fitted: FittedMotion) -> FittedMotion:
     """Select excerpts spread over a log, motion and rows; the whole log if it has few rows.
 
     Excerpts of a periodic log have equal numbers of whole periods, so that they remain periodic.
     """
-    problem, motion = whole.rows, whole.motion
+    problem, motion = fitted.rows, fitted.motion
     row_filter = motion.row_filter
     assert row_filter is not None
     margin = int(np.ceil(RINGING_TIME_RATIO / (row_filter.lowest * row_filter.step)))
     most = SEARCH_ROWS // problem.dof
     if problem.samples <= most + 2 * EXCERPT_COUNT * margin:
-        return whole
+        return fitted
     period = problem.period / problem.dt if problem.period else 1.0
     repeats = problem.period if 2.0 * period <= most else None
     unit = period if repeats else 1.0
@@ -215,7 +215,7 @@ def excerpts_of(whole: FittedMotion) -> FittedMotion:
     W, y = problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)
     part = replace(problem, W=W[rows].reshape(-1, W.shape[2]), y=y[rows].ravel(), period=repeats)
     cuts = [_cut(motion, row_filter, begin, end, margin) for begin, end in ranges]
-    return whole._replace(motion=join_motions(cuts), rows=part)
+    return fitted._replace(motion=join_motions(cuts), rows=part)
 
 
 def _cut(motion: Motion, row_filter: RowFilter, begin: int, end: int, margin: int) -> Motion:

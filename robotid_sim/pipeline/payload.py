@@ -206,15 +206,15 @@ def payload(
         motion = preprocessor.tune(logs[0], nominal)(logs[0], nominal)
         estimate = estimate_payload_of_log(arm, motion, nominal, basis, gain_std=gain_std)
         return PayloadResult(nominal, logs, estimate, warning)
-    bare, heavy = (preprocessor.tune(part, nominal)(part, nominal) for part in logs)
+    unloaded, with_load = (preprocessor.tune(part, nominal)(part, nominal) for part in logs)
     if load is None:
-        estimate = estimate_payload(bare, heavy, nominal, basis, gain_std=gain_std)
+        estimate = estimate_payload(unloaded, with_load, nominal, basis, gain_std=gain_std)
         return PayloadResult(nominal, logs, estimate, warning)
     phi: float | Float1D = load.mass
     if "com" in load.model_fields_set:
         xx, xy, yy, xz, yz, zz = load.inertia
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         phi = payload_parameters(nominal, load.mass, np.array(load.com), tensor)
-    gains = estimate_torque_constants(bare, heavy, phi, nominal, basis)
+    gains = estimate_torque_constants(unloaded, with_load, phi, nominal, basis)
     warning = "; ".join(filter(None, (warning, gains.load_warning)))
     return PayloadResult(nominal, logs, gains, warning)

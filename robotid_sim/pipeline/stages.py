@@ -113,8 +113,8 @@ def _add_terms_by_need(
         return base
     if (better == choice.joints_with_terms).all():
         return with_terms
-    bare = replace(choice, model=model, structure=EMPTY_STRUCTURE)
-    return _fit_rows(logs, plan, bare.merge(choice, better, logs, plan))
+    without_terms = replace(choice, model=model, structure=EMPTY_STRUCTURE)
+    return _fit_rows(logs, plan, without_terms.merge(choice, better, logs, plan))
 
 
 def estimate(

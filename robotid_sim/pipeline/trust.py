@@ -89,11 +89,11 @@ def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCu
         speed = share * np.abs(share) * np.abs(dq[:, j]).max()
         law = joint.friction
         fitted = law.Fv * speed + law.Fc * np.tanh(speed / law.eps) + law.Fo
-        alone = np.zeros((speed.size, model.dof))  # the other joints are at rest
-        rest = np.zeros_like(alone)
-        alone[:, j] = speed
+        one_moving = np.zeros((speed.size, model.dof))  # the other joints are at rest
+        zeros = np.zeros_like(one_moving)
+        one_moving[:, j] = speed
         terms = [t for t in speed_terms if t.joint == joint.name]
-        fitted = fitted + terms_torque(model, terms, rest, alone, rest, in_order=False)[:, j]
+        fitted = fitted + terms_torque(model, terms, zeros, one_moving, zeros, in_order=False)[:, j]
         parts = equal_parts(dq[:, j], BIN_COUNT)
         means = [(dq[part, j].mean(), measured[part, j].mean()) for part in parts]
         at, mean = np.array(means).T

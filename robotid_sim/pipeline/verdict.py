@@ -212,12 +212,13 @@ def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
         np.abs(truth.dq) / limits.velocity,
     )
     sticks = np.abs(truth.dq) < BREAKAWAY_RATIO * plant.eps
-    near = maximum_filter1d(sticks, 2 * round(STANDSTILL_TIME / log.dt) + 1, axis=0)
+    near_standstill = maximum_filter1d(sticks, 2 * round(STANDSTILL_TIME / log.dt) + 1, axis=0)
     maxima = [float(share[when].max(initial=0.0)) for share in shares]
     for length, anywhere in ((AVERAGING_TIME, False), (STANDSTILL_TIME, True)):
         span = max(1, round(length / log.dt))
         mean = np.abs(truth.dq[span:] - truth.dq[:-span]) / (span * log.dt) / limits.acceleration
-        counts = when[:-span, None] & (anywhere | ~(near[span:] | near[:-span]))
+        is_moving = ~(near_standstill[span:] | near_standstill[:-span])
+        counts = when[:-span, None] & (anywhere | is_moving)
         maxima.append(float(mean[counts].max(initial=0.0)))
     return max(maxima)
 

@@ -148,12 +148,12 @@ class Adaptive(RowPreprocessor):
         faults = _faults(log, self.outliers)
         if faults is not None:
             texts.append(f"{faults.message}: masked" if faults.any else "no faulty samples")
-        whole, _ = _prepare(log, 0.0, faults)
-        smoother, noise = self._smoother(whole)
+        full_log, _ = _prepare(log, 0.0, faults)
+        smoother, noise = self._smoother(full_log)
         texts.append(_noise_text(log, noise))
         start = replace(self, smoother=replace(smoother, rows=self.rows))
         if self.low_pass == BY_JOINT:
-            rows = rows_by_joint(start.smoother(whole, robot), robot, self.rows)
+            rows = rows_by_joint(start.smoother(full_log, robot), robot, self.rows)
             start = replace(self, rows=rows, smoother=replace(smoother, rows=rows))
             each = ", ".join(f"{cutoff:g}" for cutoff in rows.cutoffs)
             texts.append(f"rows of joints up to {each} Hz")
@@ -162,7 +162,7 @@ class Adaptive(RowPreprocessor):
             texts.append(f"torque delay given as {self.delay:.3g} s")
             decided = tune(self.delay)
         else:
-            delay = estimate_delay(whole, start.smoother(whole, robot), robot)
+            delay = estimate_delay(full_log, start.smoother(full_log, robot), robot)
             decided = tune(delay.correction)
             if delay.correction and self.method == "errors-in-variables":
                 prepared, sound = _prepare(log, delay.correction, faults)

@@ -186,16 +186,16 @@ def remove_delay(log: Log, delay: float) -> Log:
     """
     if delay == 0.0:
         return log
-    whole = round(delay / log.dt)
-    if abs(whole) >= log.t.size:
+    shift = round(delay / log.dt)
+    if abs(shift) >= log.t.size:
         raise LogError(f"a torque delay of {delay:g} s is longer than the log")
-    source = np.clip(np.arange(log.t.size) + whole, 0, log.t.size - 1)
-    rest = delay - whole * log.dt
+    source = np.clip(np.arange(log.t.size) + shift, 0, log.t.size - 1)
+    remaining = delay - shift * log.dt
     times = log.torque_times
     return replace(
         log,
         tau_meas=log.tau_meas[source],
-        torque_times=None if times is None else times[source] - whole * log.dt,
-        torque_time_offset=log.torque_time_offset - rest,
+        torque_times=None if times is None else times[source] - shift * log.dt,
+        torque_time_offset=log.torque_time_offset - remaining,
         truth=None,  # the truth no longer belongs to these torques
     )

@@ -1,8 +1,7 @@
 """The periods of a periodic log: their samples, their mean, and a test of repetition.
 
-Averaging of the periods of a log before smoothing.
-
-Fourier series fitted to the periods of a log, with exact derivatives.
+Two preprocessors use them: one averages the periods of a log before smoothing, the other fits
+Fourier series to them, with exact derivatives.
 """
 
 from collections.abc import Mapping

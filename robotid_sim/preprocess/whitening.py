@@ -1,6 +1,7 @@
 """Whitening of rows by the banded Cholesky factors of their covariance.
 
-Finite differences: position, velocity and acceleration at a time from the samples about it.
+The module also has finite differences: position, velocity and acceleration at a time from the
+samples about it.
 """
 
 from collections.abc import Iterable, Iterator

@@ -100,8 +100,8 @@ def figure(chart: Chart, width: float = FIGURE_WIDTH) -> NotebookFigure:
 
 def _draw(chart: Chart, width: float) -> NotebookFigure:
     kinds = {type(panel) for panel in chart.panels}
-    whole = any(isinstance(panel, Matrix) and not panel.is_square for panel in chart.panels)
-    if not kinds - {Space, Matrix} and not whole:
+    has_matrix = any(isinstance(panel, Matrix) and not panel.is_square for panel in chart.panels)
+    if not kinds - {Space, Matrix} and not has_matrix:
         width = min(width, chart.columns * (chart.panel_height + 1.2))
     labels = list(chart.legend()) if len(chart.legend()) > 1 else []
     columns = max(1, int((width - 0.7) / (0.45 + 0.065 * max(map(len, labels), default=1))))

@@ -206,10 +206,8 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
     for axis, scale, max_ticks in ((x, panel.x_scale, 6), (y, panel.y_scale, 3)):
         if scale == "log":
             axis["type"] = "log"
-            axis |= {
-                "nticks": max_ticks,
-                "exponentformat": "power",
-            }  # also for less than one decade
+            # Also for less than one decade.
+            axis |= {"nticks": max_ticks, "exponentformat": "power"}
     if panel.x_scale == "symlog":
         ticks = _symlog_ticks(panel)
         x["tickvals"] = _map_to_axis(panel, ticks).round(5).tolist()

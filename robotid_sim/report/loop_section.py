@@ -1,6 +1,6 @@
 """Sections on the closed loop: figures by model, tables of all cases.
 
-Page and text of a validation.
+The module also makes page and text of a validation.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -224,9 +224,8 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
     notes = []
     for run in loop.runs:
         parts = [part for part in run.scenario.split(NAME_JOINER) if part != "feedback"]
-        without = (
-            NAME_JOINER.join(parts) or UNDISTURBED_NAME
-        )  # the scenario, without sensors in the loop
+        # The scenario, without sensors in the loop.
+        without = NAME_JOINER.join(parts) or UNDISTURBED_NAME
         clean = loop.find(run.model, without, run.task, run.controller)
         if clean is None or clean is run or run.run > 0 or run.model == NOMINAL:
             continue

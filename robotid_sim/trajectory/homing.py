@@ -80,22 +80,22 @@ class HomedTrajectory:
         reference = self.motion(np.clip(times, first, last))
         parts = [np.array(part) for part in (reference.q, reference.dq, reference.ddq)]
         ends = self.motion(np.array([first, last])).q
-        for beyond, way in (
+        for outside, way in (
             (times < first, self._way(self.home, ends[0], self.start, first)),
             (times > last, self._way(ends[1], self.home, last, self.duration)),
         ):
-            if not beyond.any():
+            if not outside.any():
                 continue
-            state = way(times[beyond])
+            state = way(times[outside])
             for part, values in zip(parts, (state.q, state.dq, state.ddq), strict=True):
-                part[beyond] = values
+                part[outside] = values
         return Reference(*parts)
 
     def _way(self, q_start: Float1D, q_end: Float1D, start: float, end: float) -> PointToPoint:
         if end > start:
             return PointToPoint(self.joint_names, q_start, q_end, start, end)
-        rest = q_end if start == self.motion.start else q_start
-        return PointToPoint(self.joint_names, rest, rest, start, start + 1.0)
+        pose = q_end if start == self.motion.start else q_start
+        return PointToPoint(self.joint_names, pose, pose, start, start + 1.0)
 
     def content(self) -> dict[str, Any]:
         """Return the content of the JSON form."""

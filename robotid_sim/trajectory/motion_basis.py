@@ -8,7 +8,7 @@ Every basis has a `duration` T [s], a `size` d, ``derivative(t, m)`` of shape (N
 from 0 to 3, and ``bounds(m)``, rows B with :math:`\max_t |q^{(m)}(t)| \le \max |B c|`: limits are
 linear and hold at all times, not only on a grid.
 
-Runs from a rest pose back to it.
+The module also defines the runs themselves, as trajectories.
 """
 
 from collections.abc import Callable, Mapping

@@ -244,10 +244,8 @@ def require_runnable(path: Excitation, robot: Robot, rate: float, where: str) ->
     """
     require_samples(path.duration - path.start, rate, where)
     end = float(getattr(path, "motion", path).duration)
-    for span in (
-        (path.start, path.duration),
-        (0.0, end),
-    ):  # a short motion is hidden in a long path
+    # A short motion is hidden in a long path.
+    for span in ((path.start, path.duration), (0.0, end)):
         try:
             with np.errstate(all="ignore"):
                 uses = limit_use(robot, path, span)

@@ -37,8 +37,8 @@ MAX_POSE_DISTANCE = 1e-6
 
 def save_trajectory(trajectory: Excitation, path: str | Path, robot: Robot) -> None:
     """Write a trajectory as JSON, with data that identify its robot; all bits are kept."""
-    of = {"name": robot.name, "origins": _origins(robot).tolist()}
-    write_json(path, "trajectory", SCHEMA_VERSION, {"robot": of, **trajectory.content()})
+    robot_content = {"name": robot.name, "origins": _origins(robot).tolist()}
+    write_json(path, "trajectory", SCHEMA_VERSION, {"robot": robot_content, **trajectory.content()})
 
 
 def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:

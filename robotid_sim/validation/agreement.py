@@ -324,10 +324,11 @@ def _difference(first: ComparedEstimate, second: ComparedEstimate) -> Difference
     std = np.sqrt(np.diag(cov))
     values = second.estimate.beta - first.estimate.beta
     variances = np.diag(first.cov), np.diag(second.cov)
+    # Welch [2].
     spread = (
         variances[0] ** 2 / first.known_or_assumed_dof
         + variances[1] ** 2 / second.known_or_assumed_dof
-    )  # Welch [2]
+    )
     # Maps to independent variables of unit variance, shape (rank, b).
     sizes, directions = np.linalg.eigh(cov / np.outer(std, std))
     counted = sizes > MIN_VARIANCE_RATIO * sizes[-1]

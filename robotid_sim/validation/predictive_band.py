@@ -114,12 +114,12 @@ def error_of(
                 roots[0][problem.basis.names.index(name), -1] += value
         if QUANTITIES[unmodeled.quantity].lasting:
             of_values = function.root @ part
-            uncertain, beyond = _extend_ends(unmodeled, function, of_values[:, -1])
-            of_knots, is_inside = np.zeros((len(beyond), part.shape[1])), ~beyond.any(axis=1)
+            uncertain, outside = _extend_ends(unmodeled, function, of_values[:, -1])
+            of_knots, is_inside = np.zeros((len(outside), part.shape[1])), ~outside.any(axis=1)
             of_knots[is_inside] = of_values
             of_knots[is_inside, -1] -= unmodeled.values or 0.0
             roots.append(of_knots)
-            ends.append(beyond)
+            ends.append(outside)
             functions.append(uncertain)
     root = np.hstack([np.concatenate(roots), block_diag(*ends)])
     return ModelError(std, root @ root.T, tuple(functions))

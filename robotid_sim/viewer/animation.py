@@ -1,6 +1,6 @@
 """Animations: motions with velocities and torques, at the rate of a display.
 
-Contacts of the links with one another or the floor during a motion.
+The module also finds contacts of the links with one another or the floor during a motion.
 """
 
 import logging

@@ -100,8 +100,8 @@ def motion_points(robot: Robot, surface: Mapping[int, Float2D], q: Float2D) -> F
         body: points[np.unique((points @ UNIT_VECTORS.T).argmax(axis=0))]
         for body, points in surface.items()
     }
-    near = BASE_MARGIN_SHARE * robot_visuals.reach(robot)
-    swept = [np.diag([near, near, 0.0]), np.diag([-near, -near, 0.0])]
+    margin = BASE_MARGIN_SHARE * robot_visuals.reach(robot)
+    swept = [np.diag([margin, margin, 0.0]), np.diag([-margin, -margin, 0.0])]
     swept += [outer.pop(-1)] if -1 in outer else []
     for sample in q:
         poses = link_poses(robot, sample)

@@ -52,11 +52,11 @@ class _RobotImage:
         Rendering time is proportional to the area. The part from the last picture is reused, with a
         margin; if the robot reaches its edge, the whole picture is rendered.
         """
-        whole = (0, 0, camera.width, camera.height)
+        frame = (0, 0, camera.width, camera.height)
         image = self.renderer.render(camera, light, scale, self._box)
-        if image.box != whole and _is_at_edge(image, whole):
+        if image.box != frame and _is_at_edge(image, frame):
             image = self.renderer.render(camera, light, scale)
-        self._box = _crop_around(image, whole)
+        self._box = _crop_around(image, frame)
         return image
 
 
@@ -242,14 +242,14 @@ def _lay(
     picture.paste(body.convert("RGB"), (x, y), mask)
 
 
-def _is_at_edge(image: RenderedImage, whole: PixelBox) -> bool:
+def _is_at_edge(image: RenderedImage, frame: PixelBox) -> bool:
     """Check whether the body reaches an edge of the image that is not an edge of the picture."""
     edges = (image.body[:, 0], image.body[0], image.body[:, -1], image.body[-1])
-    inner = (a != b for a, b in zip(image.box, whole, strict=True))
+    inner = (a != b for a, b in zip(image.box, frame, strict=True))
     return any(inside and edge.any() for inside, edge in zip(inner, edges, strict=True))
 
 
-def _crop_around(image: RenderedImage, whole: PixelBox) -> PixelBox | None:
+def _crop_around(image: RenderedImage, frame: PixelBox) -> PixelBox | None:
     """Find the part of an image around the body, with a margin and even edges."""
     columns, rows = (np.flatnonzero(image.body.any(axis=axis)) for axis in (0, 1))
     if not columns.size:
@@ -259,4 +259,4 @@ def _crop_around(image: RenderedImage, whole: PixelBox) -> PixelBox | None:
     high = (x + columns[-1] / image.scale, y + rows[-1] / image.scale)
     a, b = (max(0, 2 * int((value - PATCH_PIXELS) // 2)) for value in low)
     c, d = (2 * int((value + PATCH_PIXELS) // 2 + 1) for value in high)
-    return a, b, min(c, whole[2]), min(d, whole[3])
+    return a, b, min(c, frame[2]), min(d, frame[3])

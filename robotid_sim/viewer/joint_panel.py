@@ -1,6 +1,6 @@
 """The panel next to the robot: time, and the state of every joint in numbers and over its limits.
 
-Position, velocity and torque of one joint over time, with a mark at the current time.
+It also shows position, velocity and torque of one joint over time, with a mark at the current time.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Pictures by MuJoCo's renderer, which needs OpenGL but no display: EGL or OSMesa on Linux.
 
-Robots in a MuJoCo model for display only: a mocap body for every part.
+The robots are in a MuJoCo model for display only, with a mocap body for every part.
 """
 
 import ctypes.util
@@ -89,9 +89,8 @@ class MujocoScene:
                 name = self._meshes[key] = f"mesh_{len(self._meshes)}"
                 mesh = self._spec.add_mesh(name=name)
                 mesh.uservert, mesh.userface = shaded.vertices.ravel(), shaded.faces.ravel()
-                mesh.inertia = (
-                    mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
-                )  # the mesh may be open or flat
+                # The mesh may be open or flat.
+                mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
             geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=self._meshes[key])
             geom.contype = geom.conaffinity = 0
         added = MujocoRobot(robot, parts, self._count)

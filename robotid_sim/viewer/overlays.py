@@ -1,6 +1,6 @@
 """Overlays of the rendered robot: tool path, frames, inertia.
 
-Surroundings of the robot in a picture: light, floor, background, shadow.
+The module also makes the surroundings of the robot in a picture: light, floor, background, shadow.
 """
 
 from collections.abc import Mapping

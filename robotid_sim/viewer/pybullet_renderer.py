@@ -192,9 +192,8 @@ class PyBulletRenderer(Renderer):
         with capture_output():
             self.client = EngineClient()
             if self.kind == "egl":
-                _load_egl(
-                    self.client
-                )  # before any body is loaded; otherwise pictures would not show it
+                # Before any body is loaded; otherwise pictures would not show it.
+                _load_egl(self.client)
 
     def add(self, robot: Robot, parts: Sequence[VisualPart]) -> PosedRobot:
         """Add a robot to all pictures; see `Renderer`."""

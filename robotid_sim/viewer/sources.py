@@ -1,6 +1,6 @@
 """Motions to show: a trajectory, logs, the result of a study, or one of its tasks.
 
-Visible tracking errors: a reference and motions with magnified errors.
+Tracking errors are made visible by motions with magnified errors beside the reference.
 """
 
 import logging

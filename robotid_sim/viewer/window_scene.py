@@ -108,9 +108,8 @@ class WindowScene:
         self._paint(state, layers, opacity)
         if ("path" in layers) != bool(self._lines):
             client = self._client
-            client.configureDebugVisualizer(
-                client.COV_ENABLE_RENDERING, 0
-            )  # so that lines do not wait for frames
+            # Without drawing, so that lines do not wait for frames.
+            client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 0)
             for line in self._lines:
                 client.removeUserDebugItem(line)
             self._lines = [

@@ -1,6 +1,6 @@
 """Tang, Yan, An, Wang, Zhang (2023): WLS-RWPSO on the ROCR6.
 
-The trials and the values of the claims of this paper.
+The module has the trials of the paper, and the values of its claims.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Figures of parameters: intervals with truth and nominal values, correlations, differences.
 
-Figures of the reliability of a fit: residuals, friction, directions, information.
+Others show the reliability of a fit: residuals, friction, directions, information.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ def body_meshes(
             groups.setdefault((part.body, part.rgba), []).append(solid)
         level = []
         for (body, rgba), group in groups.items():
-            bare = [trimesh.Trimesh(s.vertices, s.faces, process=False) for s in group]
-            meshes = [mesh.smooth_shaded for mesh in bare]  # except at sharp edges
+            unshaded = [trimesh.Trimesh(s.vertices, s.faces, process=False) for s in group]
+            meshes = [mesh.smooth_shaded for mesh in unshaded]  # except at sharp edges
             counts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
             faces = [mesh.faces + count for mesh, count in zip(meshes, counts, strict=False)]
             vertices = np.vstack([mesh.vertices for mesh in meshes])
@@ -250,9 +250,8 @@ def simplify(solids: Sequence[Solid], most: int) -> list[Solid]:
         count = sum(len(cluster.faces) for cluster in clusters)
         if count <= most:
             break
-        cell *= 1.03 * np.sqrt(
-            count / most
-        )  # the number of triangles scales with that of cells, an area
+        # The number of triangles scales with that of cells, an area.
+        cell *= 1.03 * np.sqrt(count / most)
     return [
         cluster.solid(solid, cell) if len(cluster.faces) else solid
         for solid, cluster in zip(solids, clusters, strict=True)
@@ -280,10 +279,10 @@ class _Clusters(NamedTuple):
         cells, of_vertex = np.unique(flat, return_inverse=True)
         n = cells.size
         corners = np.sort(of_vertex[solid.faces], axis=1)
-        whole = np.flatnonzero((np.diff(corners, axis=1) > 0).all(axis=1))
-        a, b, c = corners[whole].T
+        distinct = np.flatnonzero((np.diff(corners, axis=1) > 0).all(axis=1))
+        a, b, c = corners[distinct].T
         _, first = np.unique((a * n + b) * n + c, return_index=True)
-        return cls(of_vertex, n, of_vertex[solid.faces[whole[first]]])
+        return cls(of_vertex, n, of_vertex[solid.faces[distinct[first]]])
 
     def solid(self, solid: Solid, cell: float) -> Solid:
         used, renamed = np.unique(self.faces, return_inverse=True)
