@@ -52,10 +52,13 @@ def payload(
     from robotid_sim.files import write_json
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
     from robotid_sim.pipeline.fit_plan import build_preprocessor
+    from robotid_sim.pipeline.payload import find_load_writer
     from robotid_sim.pipeline.payload import payload as estimate_payload
     from robotid_sim.report.text import payload_text
 
     output.begin(out)
+    if controller is not None:
+        find_load_writer(controller)
     known_load = None if load is None else parse_load(load)
     model = build_robot(robot, study.robot)
     loaded_log = rid.read_log(loaded, model)

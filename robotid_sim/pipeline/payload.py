@@ -1,6 +1,6 @@
 """Estimate a payload from logs without and with it, or drive gains with a known payload."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,9 +74,7 @@ class PayloadResult:
         Inertia that is not identifiable, or not that of a body, is zero. Raises `UnknownNameError`
         for another controller, `OptionError` if mass or center of mass are not identifiable.
         """
-        if name not in CONTROLLERS:
-            raise UnknownNameError.from_names("controller", name, [*CONTROLLERS])
-        estimate = self.estimate
+        write, estimate = find_load_writer(name), self.estimate
         if not isinstance(estimate, PayloadEstimate) or not estimate.success:
             raise OptionError("there is no payload for a controller; remove --for")
         if not np.isfinite([estimate.mass, *estimate.com]).all():
@@ -90,7 +88,7 @@ class PayloadResult:
         is_known = np.isfinite(estimate.phi).all()
         if not is_known or inertia.inconsistency(inertia.pack(m, c, tensor)):
             tensor = np.zeros((3, 3))
-        return LOAD_FORMATS[CONTROLLERS[name]](Load(m, c, tensor))
+        return write(Load(m, c, tensor))
 
     def content(self) -> dict[str, Any]:
         """Return the estimate as JSON values."""
@@ -121,6 +119,13 @@ class PayloadResult:
                 values["torque_constants"] = constants.tolist()
         content = {"robot": self.nominal.name, "success": estimate.success, **values}
         return content | ({"warning": self.warning} if self.warning else {})
+
+
+def find_load_writer(controller: str) -> Callable[[Load], str]:
+    """Find the writer of a load for a controller; raises `UnknownNameError` if there is none."""
+    if controller not in CONTROLLERS:
+        raise UnknownNameError.from_names("controller", controller, [*CONTROLLERS])
+    return LOAD_FORMATS[CONTROLLERS[controller]]
 
 
 @one_blas_thread()

@@ -30,6 +30,7 @@ BEFORE_RUN = (
     "Compare the start pose with the display of the controller, joint by joint, signs included.",
     "Compare the swept space with what stands around the robot: tables, fixtures, cables, people.",
     "Compare tool and payload with those in the controller.",
+    "Bring the robot near the start pose first: programs move there along a line of joint angles.",
     "Run the files in the order of their speeds, and stay at the stop button.",
 )
 

@@ -66,6 +66,7 @@ BAD = {
     "clearance": [("-1", "--clearance"), ("nan", "--clearance"), ("9", "at most")],
     "floor": [("nan", "floor"), ("low", "--floor")],
     "controller": [("slidingmode", "did you mean 'sliding-mode'?")],
+    ("payload", "controller"): [("kukka", "unknown controller 'kukka' (did you mean 'kuka'?)")],
     "task": [
         ("circl", "did you mean 'circle'?"),
         ("csv", "--task csv:FILE"),
@@ -176,6 +177,7 @@ RIGHT = {
 
 INSTEAD = {
     ("check", "out"): "2r.urdf --repair",
+    ("export", "estimate"): "2r.urdf -o new.h",
     ("cad", "robot"): "2r.urdf --total-mass 3 -o new.urdf",
     **{("view", p): "2r.urdf --record new.gif --log l.h5" for p in ("fps", "speed")},
     **{("view", p): "2r.urdf --record new.png" for p in ("trajectory", "result")},

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from robots import urdf_path
 
+from robotid_sim.cli.help import load_command
 from robotid_sim.deploy.motion_files import motion_text, read_motion, sample_set_points
 from robotid_sim.deploy.target import find_target, list_targets
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError, UnknownNameError
@@ -112,6 +113,11 @@ def test_a_motion_whose_rate_breaks_a_limit_is_refused() -> None:
         deploy(robot, fast, "csv", rehearse=False)
     with pytest.raises(InfeasibleError, match=r"off the motion.*higher --rate"):
         deploy(robot, motion_of(robot), "csv", rate=2.0, rehearse=False)
+
+
+def test_the_help_names_every_target() -> None:
+    (text,) = [p.help for p in load_command("deploy").params if p.name == "to"]
+    assert text == f"Controller: {', '.join(list_targets())}."
 
 
 def test_targets_refuse_other_robots_and_rates() -> None:
