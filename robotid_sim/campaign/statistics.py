@@ -144,16 +144,16 @@ def effects(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> di
     For named levels it is the variance between levels (eta squared), for many numbers the square of
     Spearman's correlation. The remaining share is due to seeds and interactions of factors.
     """
-    done = [row for row in rows if row.status == DONE and row.metrics.get(metric) is not None]
-    if len(done) < 2:
+    finished = [row for row in rows if row.status == DONE and row.metrics.get(metric) is not None]
+    if len(finished) < 2:
         return {}
-    ranks = np.asarray(rankdata(values_of(done, metric)))
+    ranks = np.asarray(rankdata(values_of(finished, metric)))
     total = float(((ranks - ranks.mean()) ** 2).sum())
     if total == 0.0:
         return dict.fromkeys(factors, 0.0)
     shares = {}
     for factor in factors:
-        labels = [row.factors[factor] for row in done]
+        labels = [row.factors[factor] for row in finished]
         if is_continuous(labels):
             correlation = np.corrcoef(rankdata(np.array(labels, dtype=float)), ranks)[0, 1]
             shares[factor] = float(correlation**2)

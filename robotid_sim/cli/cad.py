@@ -40,7 +40,8 @@ def cad(
     output.begin(out)
     # Its inertia is replaced, and its limits do not matter.
     read = load_robot(robot, base=base, tip=tip, assume_limits=True, formal=True)
-    done = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
-    write_urdf(done.robot, out)
-    output.print_result({**done.content(), "file": str(out)}, cad_text(done), [out], as_json=json)
+    result = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
+    write_urdf(result.robot, out)
+    content = {**result.content(), "file": str(out)}
+    output.print_result(content, cad_text(result), [out], as_json=json)
     return 0

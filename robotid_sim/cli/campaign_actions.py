@@ -73,13 +73,13 @@ def run(
     options["trust_plugins"] = trust_plugins
     try:
         with output.progress_line() as progress, send_work(cluster, workers) as count:
-            done = run_campaign(plan, out, workers=count, progress=progress, **options)
+            result = run_campaign(plan, out, workers=count, progress=progress, **options)
     except KeyboardInterrupt:
         _log.warning("finished trials are kept; to continue: %s", output.command_line())
         raise
-    content = {"new": done.new, "before": done.before, "trials": dict(done.counts)}
-    output.print_result(content, run_text(done, out), as_json=as_json)
-    return 0 if set(done.counts) <= {DONE} else 1
+    content = {"new": result.new, "before": result.before, "trials": dict(result.counts)}
+    output.print_result(content, run_text(result, out), as_json=as_json)
+    return 0 if set(result.counts) <= {DONE} else 1
 
 
 def status(folder: Path, *, trust_plugins: bool, as_json: bool) -> int:

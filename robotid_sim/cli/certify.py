@@ -60,11 +60,11 @@ def certify(
         result_folder(out, (PAGE, VALUES, FIGURES), run, FILE_SPACE) as folder,
         output.progress_line() as progress,
     ):
-        done = run_certificate(plant, study, seeds=seeds, workers=count, progress=progress)
-        page = certificate_report(done, plant, recipe(study))
+        certificate = run_certificate(plant, study, seeds=seeds, workers=count, progress=progress)
+        page = certificate_report(certificate, plant, recipe(study))
         write_page(page, folder / PAGE, folder / FIGURES, progress, count, replay=not no_replay)
-        write_json(folder / VALUES, "certificate", 1, done.content())
-    write_junit(junit, f"certify {plant.name}", verdict_cases(done.verdict))
+        write_json(folder / VALUES, "certificate", 1, certificate.content())
+    write_junit(junit, f"certify {plant.name}", verdict_cases(certificate.verdict))
     written = [*(out / name for name in (PAGE, VALUES, FIGURES)), junit]
-    output.print_result(done.content(), certify_text(done), written, as_json=json)
-    return 0 if done.verdict.passed else 1
+    output.print_result(certificate.content(), certify_text(certificate), written, as_json=json)
+    return 0 if certificate.verdict.passed else 1

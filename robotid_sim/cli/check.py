@@ -29,12 +29,12 @@ def check(
     if out is not None and not study.robot.repair:
         raise OptionError("-o writes the repaired robot; give it together with --repair")
     output.begin(out, junit)
-    done = check_robot(robot, study)
-    content = done.content()
-    if out is not None and done.repaired is not None:
-        write_urdf(done.repaired, out)
+    result = check_robot(robot, study)
+    content = result.content()
+    if out is not None and result.repaired is not None:
+        write_urdf(result.repaired, out)
         content["repair"]["file"] = str(out)
-    write_junit(junit, f"check {done.robot.name}", check_cases(done))
-    texts = (check_text(done), [out, junit], check_details(done))
+    write_junit(junit, f"check {result.robot.name}", check_cases(result))
+    texts = (check_text(result), [out, junit], check_details(result))
     output.print_result(content, *texts, as_json=json)
-    return 0 if done.passed else 1
+    return 0 if result.passed else 1

@@ -66,22 +66,22 @@ def design(
     space = {"clearance": clearance, "floor": floor}
     study = study.with_design({**chosen, "prior": None if prior is None else tuple(prior)}, space)
     with output.progress_line() as progress:
-        done = design_motions(
+        result = design_motions(
             robot, study, compare=compare, explain=explain, workers=workers, progress=progress
         )
-    files = done.write(out, csv)
-    if report is not None and not done.designs.is_interrupted:
-        write_page(design_report(done, recipe(study)), report, replay=not no_replay)
-    text = [*design_text(done)]
+    files = result.write(out, csv)
+    if report is not None and not result.designs.is_interrupted:
+        write_page(design_report(result, recipe(study)), report, replay=not no_replay)
+    text = [*design_text(result)]
     if csv is not None and study.nominal.file is None:  # it is for a machine
         text.append(
             f"The motion is for a nominal model drawn about that of {robot}, as in a virtual "
             f"study: if {robot} is the best model of a machine, give --nominal {robot}."
         )
-    written = [*files, csv, None if done.designs.is_interrupted else report]
-    output.print_result(done.content(files), text, written, design_details(done), as_json=json)
+    written = [*files, csv, None if result.designs.is_interrupted else report]
+    output.print_result(result.content(files), text, written, design_details(result), as_json=json)
     if view:
-        show_motion(done.nominal, done.trajectories[0], out.stem)
-    if done.designs.is_interrupted:
+        show_motion(result.nominal, result.trajectories[0], out.stem)
+    if result.designs.is_interrupted:
         return interrupt_exit_code()
-    return 0 if done.passed else 1
+    return 0 if result.passed else 1

@@ -27,8 +27,8 @@ def diagnose(
     data = rid.read_log(log, model, mapping)
     nominal = build_nominal_of_log(model, data[0], study)
     parameters = study.estimation.joint_parameters
-    done = diagnose_log(data, nominal, joint_parameters=parameters)
-    content = {"robot": model.name, **done.content()}
-    text, details = diagnose_text(done, data), diagnose_details(done)
+    diagnosis = diagnose_log(data, nominal, joint_parameters=parameters)
+    content = {"robot": model.name, **diagnosis.content()}
+    text, details = diagnose_text(diagnosis, data), diagnose_details(diagnosis)
     output.print_result(content, text, (), details, as_json=json)
-    return 0 if done.is_healthy else 1
+    return 0 if diagnosis.is_healthy else 1

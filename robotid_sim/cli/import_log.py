@@ -66,7 +66,7 @@ def import_(
     # Only its joints matter here; `check` reports impossible inertia.
     read = rid.load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
     chosen: dict[str, Any] = {"profile": profile, "topic": topic, "segment": segment}
-    done = convert_log(source, read, out, mapping=mapping, write_map=write_map, **chosen)
-    content = {"robot": read.name, **done.content(), "file": str(out)}
-    output.print_result(content, import_text(done, read), [out, write_map], as_json=json)
+    conversion = convert_log(source, read, out, mapping=mapping, write_map=write_map, **chosen)
+    content = {"robot": read.name, **conversion.content(), "file": str(out)}
+    output.print_result(content, import_text(conversion, read), [out, write_map], as_json=json)
     return 0

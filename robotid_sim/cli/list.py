@@ -52,11 +52,11 @@ def list_(
         if name not in rows:
             raise UnknownNameError.from_names(f"name among {kind}", name, rows)
         row, tables = rows[name], PART_KINDS[kind].tables(name)
-        use = PART_KINDS[kind].use.format(name=name)
-        content: dict[str, Any] = {**row, "use": use}
+        how_to_use = PART_KINDS[kind].use.format(name=name)
+        content: dict[str, Any] = {**row, "use": how_to_use}
         text: list[str | Table] = [f"{name}: {row['summary']}"]
         text += [f"source: {row['source']}"] if row["source"] else []
-        text.append(f"use: {use}")
+        text.append(f"use: {how_to_use}")
         for table in tables:
             title = table.title.partition(":")[0].partition(",")[0]
             content[title] = [dict(zip(table.columns, cells, strict=True)) for cells in table.rows]

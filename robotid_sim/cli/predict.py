@@ -47,7 +47,7 @@ def predict(
     model, saved = build_robot(robot, study.robot), SavedEstimate.from_estimate(estimate)
     saved.find_measured_joints(model)  # refuses another robot's estimate before the log is read
     data = rid.read_log(log, model, mapping)
-    done = predict_log(
+    prediction = predict_log(
         saved,
         data,
         build_nominal_of_log(model, data[0], study),
@@ -55,12 +55,12 @@ def predict(
         joint_parameters=study.estimation.joint_parameters,
         force=force,
     )
-    content = done.content()
+    content = prediction.content()
     if out is not None:
         write_json(out, "prediction", 1, content)
     if csv is not None:
-        done.write_torques(csv)
+        prediction.write_torques(csv)
     if report is not None:
-        write_page(prediction_report(done, recipe(study)), report, replay=not no_replay)
-    output.print_result(content, predict_text(done), [out, csv, report], as_json=json)
-    return 0 if done.passed else 1
+        write_page(prediction_report(prediction, recipe(study)), report, replay=not no_replay)
+    output.print_result(content, predict_text(prediction), [out, csv, report], as_json=json)
+    return 0 if prediction.passed else 1

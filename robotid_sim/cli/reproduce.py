@@ -48,7 +48,7 @@ def reproduce(
     output.begin(junit)
     load_plugins(plugin or ())
     with output.progress_line() as progress:
-        done = reproduce_papers(
+        result = reproduce_papers(
             paper,
             out,
             quick=quick,
@@ -59,6 +59,7 @@ def reproduce(
             command=output.command_line(),
             progress=progress,
         )
-    write_junit(junit, f"reproduce {paper}", reproduce_cases(done))
-    output.print_result(done.content(), reproduce_text(done), [*done.files, junit], as_json=json)
-    return 0 if done.passed else 1
+    write_junit(junit, f"reproduce {paper}", reproduce_cases(result))
+    content, text = result.content(), reproduce_text(result)
+    output.print_result(content, text, [*result.files, junit], as_json=json)
+    return 0 if result.passed else 1

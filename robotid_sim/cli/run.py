@@ -69,7 +69,7 @@ def run(
     if view:
         require_display()
     with output.progress_line() as progress:
-        done = rid.run_study(
+        record = rid.run_study(
             plant,
             out,
             study,
@@ -81,9 +81,9 @@ def run(
             command=output.command_line(),
             progress=progress,
         )
-    write_junit(junit, f"run {plant.name}", verdict_cases(done.result.verdict))
-    text = study_text(done, out, time.perf_counter() - began)
-    output.print_result(done.result.content(), text, [junit], study_details(done), as_json=json)
+    write_junit(junit, f"run {plant.name}", verdict_cases(record.result.verdict))
+    text = study_text(record, out, time.perf_counter() - began)
+    output.print_result(record.result.content(), text, [junit], study_details(record), as_json=json)
     if view:
-        show_motion(plant, done.log, models=done.models)
-    return 0 if done.result.verdict.passed else 1
+        show_motion(plant, record.log, models=record.models)
+    return 0 if record.result.verdict.passed else 1

@@ -31,7 +31,7 @@ def simulate(
         )
     with output.progress_line() as progress:
         diverged = out.with_name(f"diverged-{out.name}")
-        done = run_experiment(robot, trajectory, study, diverged=diverged, progress=progress)
-    done.write(out)
-    output.print_result(done.content(out), simulate_text(done), [out], as_json=json)
+        experiment = run_experiment(robot, trajectory, study, diverged=diverged, progress=progress)
+    experiment.write(out)
+    output.print_result(experiment.content(out), simulate_text(experiment), [out], as_json=json)
     return 0

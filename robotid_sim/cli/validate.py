@@ -72,7 +72,7 @@ def validate(
     output.begin(out, report)
     beside = out or estimate
     with output.progress_line() as progress:
-        done = validate_estimate(
+        validation = validate_estimate(
             estimate,
             robot,
             study,
@@ -87,10 +87,10 @@ def validate(
             workers=workers or os.cpu_count() or 1,
             progress=progress,
         )
-    content = done.content()
+    content = validation.content()
     if out is not None:
         write_json(out, "validation", 1, content)
     if report is not None:
-        write_page(validation_report(done, recipe(study)), report, replay=not no_replay)
-    output.print_result(content, validate_text(done), [out, report], as_json=json)
-    return 0 if done.passed else 1
+        write_page(validation_report(validation, recipe(study)), report, replay=not no_replay)
+    output.print_result(content, validate_text(validation), [out, report], as_json=json)
+    return 0 if validation.passed else 1

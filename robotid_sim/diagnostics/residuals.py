@@ -79,15 +79,15 @@ def cross_validate(
     W, y = problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)
     predicted, fitted = [], []
     for held_out in range(int(fold.max()) + 1):
-        use = fold != held_out
-        W_fitted = W[use].reshape(-1, W.shape[2])
-        part = replace(problem, W=W_fitted, y=y[use].ravel(), recordings=(), period=None)
+        is_used = fold != held_out
+        W_fitted = W[is_used].reshape(-1, W.shape[2])
+        part = replace(problem, W=W_fitted, y=y[is_used].ravel(), recordings=(), period=None)
         estimate = method.fit(part, np.random.default_rng(0))
         if not estimate.success:
             raise LogError(f"the fit without period {held_out + 1} failed: {estimate.message}")
         residual = y - W @ estimate.beta
-        predicted.append(np.sqrt((residual[~use] ** 2).mean(axis=0)))
-        fitted.append(np.sqrt((residual[use] ** 2).mean(axis=0)))
+        predicted.append(np.sqrt((residual[~is_used] ** 2).mean(axis=0)))
+        fitted.append(np.sqrt((residual[is_used] ** 2).mean(axis=0)))
     used = problem.basis.rank / (len(problem.y) * (1.0 - 1.0 / len(predicted)))
     expected = float(np.sqrt((1.0 + used) / max(1.0 - used, 1e-3)))
     return CrossValidation(problem.joint_names, np.array(predicted), np.array(fitted), expected)

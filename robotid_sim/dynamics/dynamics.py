@@ -236,8 +236,8 @@ def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) 
         _, new, _, _, ok = kernels.plant_step(*model, q0, dq0, tau0 - further, 0.0)
         if not ok:
             raise RankDeficientError(not_positive_definite(robot))
-        done, ddq = np.abs(new - ddq).max() <= 1e-12 * np.abs(new).max(), new
-        if done:
+        is_converged, ddq = np.abs(new - ddq).max() <= 1e-12 * np.abs(new).max(), new
+        if is_converged:
             break
     return ddq
 

@@ -110,10 +110,12 @@ class HeldOut:
         y = problem.unstack_rows(problem.y)
         size = np.sqrt((y**2).mean(axis=0))
         A = np.concatenate([problem.unstack_rows(problem.W), *columns, y[:, :, None]], axis=2)
-        use = np.tile(problem.measured_joints, (problem.samples, 1))
-        A *= use[:, :, None]
+        is_measured = np.tile(problem.measured_joints, (problem.samples, 1))
+        A *= is_measured[:, :, None]
         folds = assign_blocks(problem.times, problem.period)
-        sums = cls.from_columns(A, folds, use, NOISE_FLOOR * np.where(size > 0.0, size, 1.0))
+        sums = cls.from_columns(
+            A, folds, is_measured, NOISE_FLOOR * np.where(size > 0.0, size, 1.0)
+        )
         return replace(sums, effects=sum(part.shape[2] for part in columns) if random else 0)
 
     def fit(self, columns: Sequence[int] | Int1D) -> Fit:

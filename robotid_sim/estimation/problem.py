@@ -167,10 +167,10 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     require_basis_of(nominal, basis)
     row_filter = motion.row_filter
     if row_filter is None:
-        use = slice(None) if motion.mask is None else motion.mask
+        samples = slice(None) if motion.mask is None else motion.mask
     else:
-        use = row_filter.sample_slice
-    q, dq, ddq = (part[use] for part in (motion.q, motion.dq, motion.ddq))
+        samples = row_filter.sample_slice
+    q, dq, ddq = (part[samples] for part in (motion.q, motion.dq, motion.ddq))
     if row_filter is None:
         W = torque_regressor(nominal, q, dq, ddq, basis.columns)
     else:

@@ -111,8 +111,8 @@ class RestrictedLeastSquares(Estimator):
         )
         if not whole.success:
             return whole
-        use = ~is_within(problem.times, self.without)
-        reduction = reduce_rows(problem, use)
+        is_used = ~is_within(problem.times, self.without)
+        reduction = reduce_rows(problem, is_used)
         try:
             fit = restrictions.fit(reduction, self.rounds)
         except np.linalg.LinAlgError as error:
@@ -127,7 +127,7 @@ class RestrictedLeastSquares(Estimator):
             reduction,
             fit,
             whole.std,
-            restrictions.random_errors(problem, use, fit),
+            restrictions.random_errors(problem, is_used, fit),
         )
         return replace(
             whole,
@@ -137,7 +137,7 @@ class RestrictedLeastSquares(Estimator):
             cov=covariance(color),
             cov_white=covariance(np.ones_like(color)),
             cond=float(np.linalg.cond(fit.R / np.linalg.norm(fit.R, axis=0))),
-            rows=int(use.sum()) * int((restrictions.factors > 0.0).sum()),
+            rows=int(is_used.sum()) * int((restrictions.factors > 0.0).sum()),
             weights=fit.weights,
             dof=dof,
             unbiased=not (self.fixed or self.ridge or self.prior or fit.undetermined.any()),
@@ -306,12 +306,12 @@ class Restrictions:
                 return undetermined
             undetermined[columns[dependent.argmax()]] = True
 
-    def random_errors(self, problem: LinearProblem, use: Bool1D, fit: RestrictedFit) -> Float2D:
+    def random_errors(self, problem: LinearProblem, is_used: Bool1D, fit: RestrictedFit) -> Float2D:
         """Compute the errors of the free parameters by every random effect of a problem, (p, k)."""
         inverse = np.linalg.inv(fit.R)
         if problem.random is None:
             return np.zeros((len(inverse), 0))
-        scale = np.outer(use, fit.weights).ravel()[:, None]
+        scale = np.outer(is_used, fit.weights).ravel()[:, None]
         cross = (problem.W * scale).T @ (problem.random * scale)
         return np.asarray(inverse @ (inverse.T @ cross[fit.free]))
 

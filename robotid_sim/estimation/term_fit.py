@@ -125,10 +125,10 @@ class TermRows:
     def residual(self, chosen: Sequence[Candidate]) -> ResidualProjection:
         """Make the projection onto the complement of the columns with some candidates."""
         problem = self.problem
-        use = np.tile(problem.measured_joints, (problem.samples, 1))
+        is_measured = np.tile(problem.measured_joints, (problem.samples, 1))
         parts = [problem.unstack_rows(problem.W), *(c.columns for c in chosen)]
         return ResidualProjection.from_columns(
-            np.concatenate(parts, axis=2), use / self.fit(chosen).sigma
+            np.concatenate(parts, axis=2), is_measured / self.fit(chosen).sigma
         )
 
     def estimate_gains(self, chosen: Sequence[Candidate], others: Sequence[Candidate]) -> Float1D:

@@ -45,10 +45,10 @@ GAIN_TOLERANCE = 1e-9
 """Maximum change of the gains at convergence."""
 
 MAX_GAIN_DEVIATION = 4.0
-"""Minimum number of standard deviations of a significant gain error."""
+"""Number of standard deviations above which a gain error is significant."""
 
 MAX_GAIN_SPREAD, MIN_COMMON_GAIN_ERROR = 0.05, 0.2
-"""Maximum spread and minimum error of equal gains that suggest a wrong load."""
+"""Gains that spread less than the first and deviate more than the second suggest a wrong load."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

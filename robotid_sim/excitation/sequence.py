@@ -113,7 +113,7 @@ def _one_after_another(
     designs: list[DesignResult] = []
     count = setting.plan.count
     for k in range(count):
-        prior = setting.information([done.trajectory for done in designs])
+        prior = setting.information([previous.trajectory for previous in designs])
         try:
             result = design(
                 replace(setting.plan, prior=prior),

@@ -136,7 +136,7 @@ def joints_with_rotor(robot: Robot, names: tuple[str, ...] = ()) -> Bool1D:
             raise UnknownNameError.from_names("joint", name, robot.joint_names)
     rotor = np.array([joint.rotor_inertia > 0.0 for joint in robot.joints])
     named = np.array([not names or joint.name in names for joint in robot.joints])
-    without = [j.name for j, use in zip(robot.joints, named & ~rotor, strict=True) if use]
+    without = [j.name for j, lacks in zip(robot.joints, named & ~rotor, strict=True) if lacks]
     if without and (names or not rotor.any()):
         raise OptionError(
             f"'{without[0]}' of {robot.name} has no rotor inertia, and a plant drive needs one: "
@@ -148,20 +148,20 @@ def joints_with_rotor(robot: Robot, names: tuple[str, ...] = ()) -> Bool1D:
 def _springs(
     drive: Elastic | Backlash, robot: Robot, load: Float1D, inertia: Float1D, play: Float1D
 ) -> Float2D:
-    use = joints_with_rotor(robot, drive.joints)
+    has_rotor = joints_with_rotor(robot, drive.joints)
     stiffness = load / np.where(robot.prismatic, drive.prismatic_twist, drive.twist)
     if drive.stiffness:
-        if len(drive.stiffness) != use.sum():
+        if len(drive.stiffness) != has_rotor.sum():
             names = ", ".join(
-                name for name, is_used in zip(robot.joint_names, use, strict=True) if is_used
+                name for name, is_used in zip(robot.joint_names, has_rotor, strict=True) if is_used
             )
             raise OptionError(
                 f"plant drive: {len(drive.stiffness)} numbers for stiffness; give one for each of "
                 f"{names}"
             )
-        stiffness[use] = drive.stiffness
+        stiffness[has_rotor] = drive.stiffness
     damping = 2.0 * drive.damping * np.sqrt(stiffness * inertia)
-    return np.stack([stiffness, damping, play], axis=1) * use[:, None]
+    return np.stack([stiffness, damping, play], axis=1) * has_rotor[:, None]
 
 
 def _require(drive: Elastic | Backlash, *names: str) -> None:

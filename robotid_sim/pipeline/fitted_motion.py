@@ -173,7 +173,9 @@ def recordings_of(
     if not all(log.torque_measured.all() for log in logs):
         return ()
     each = zip(logs, preprocessors, motions, strict=True)
-    return tuple(make_recording(log, use, motion, robot) for log, use, motion in each)
+    return tuple(
+        make_recording(log, preprocessor, motion, robot) for log, preprocessor, motion in each
+    )
 
 
 def make_recording(
@@ -253,10 +255,10 @@ def fit_motion(
     robot = robot or nominal
     if structure.terms:
         again = []
-        for use, log in zip(tuned, logs, strict=True):
-            same = copy_rows(plan.preprocessor, use)
-            if isinstance(same, Adaptive) and isinstance(use, Adaptive):
-                same = replace(same, delay=use.delay)
+        for preprocessor, log in zip(tuned, logs, strict=True):
+            same = copy_rows(plan.preprocessor, preprocessor)
+            if isinstance(same, Adaptive) and isinstance(preprocessor, Adaptive):
+                same = replace(same, delay=preprocessor.delay)
             again.append(same.tune(log, robot))
         tuned = tuple(again)
     motions = motions_of(logs, tuned, robot)
@@ -269,7 +271,9 @@ def fit_motion(
         instruments = _instruments(logs, tuned, motion, nominal, basis)
         rows = replace(rows, instruments=instruments)
     structure = refit_terms(structure, rows, motion, robot)
-    smooth = join_motions(motions_of(logs, [smooth_positions(use) for use in tuned], nominal))
+    smooth = join_motions(
+        motions_of(logs, [smooth_positions(preprocessor) for preprocessor in tuned], nominal)
+    )
     return FittedMotion(model, tuned, motion, smooth, weights, structure, rows)
 
 
@@ -291,7 +295,9 @@ def _instruments(
         q = np.where((log.t >= 0.0)[:, None], periods.average_others(log.q), log.q)
         averaged_logs.append(replace(log, q=q, dq=None, truth=None))
     smooth = join_motions(
-        motions_of(averaged_logs, [smooth_positions(use) for use in tuned], nominal)
+        motions_of(
+            averaged_logs, [smooth_positions(preprocessor) for preprocessor in tuned], nominal
+        )
     )
     other_motion = replace(motion, q=smooth.q, dq=smooth.dq, ddq=smooth.ddq)
     return build_problem(other_motion, nominal, basis).W

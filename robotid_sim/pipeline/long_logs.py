@@ -46,11 +46,11 @@ EXCERPT_COUNT = 8
 
 def can_stream(plan: FitPlan) -> bool:
     """Check whether a plan does not need all samples at once."""
-    use, estimators = plan.preprocessor, plan.estimators.values()
+    preprocessor, estimators = plan.preprocessor, plan.estimators.values()
     return (
-        isinstance(use, Adaptive)
-        and use.method != "fourier-fit"
-        and use.rows.low_velocity == 0.0
+        isinstance(preprocessor, Adaptive)
+        and preprocessor.method != "fourier-fit"
+        and preprocessor.rows.low_velocity == 0.0
         and (plan.terms_by_need or not plan.joint_terms)
         and not any(e.uses_recordings or e.uses_instruments for e in estimators)
     )

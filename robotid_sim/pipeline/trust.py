@@ -242,7 +242,7 @@ def information_over_time(fit: Identification) -> InformationShares:
             f"{ends[k]:.3g} to {ends[k + 1]:.3g} s": np.asarray(part == k)
             for k in range(MAX_WINDOWS)
         }
-    used = {name: use for name, use in stretches.items() if use.any()}
+    used = {name: is_used for name, is_used in stretches.items() if is_used.any()}
     shares = information_shares(fit.problem, weights_of(fit.chosen), list(used.values()))
     return InformationShares(tuple(used), noun, shares)
 

@@ -112,10 +112,10 @@ class Adaptive(RowPreprocessor):
         log, measured = tuned.prepare(log, robot)
         if tuned.method == "errors-in-variables":
             return tuned.errors_in_variables.motion(log, robot, measured)
-        use: Preprocessor = replace(tuned.smoother, rows=tuned.rows)
+        preprocessor: Preprocessor = replace(tuned.smoother, rows=tuned.rows)
         if tuned.method == "fourier-fit":
-            use = replace(tuned.series, rows=tuned.rows)
-        motion = use(log, robot)
+            preprocessor = replace(tuned.series, rows=tuned.rows)
+        motion = preprocessor(log, robot)
         assert motion.row_filter is not None
         return replace(motion, row_filter=add_gate(motion.row_filter, measured))
 

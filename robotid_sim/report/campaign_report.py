@@ -32,8 +32,10 @@ def campaign_report(
 ) -> Page:
     """Build the page of the finished trials of a plan."""
     sentences = [text for config in plan.answers for text in statistics.answer(config, rows)]
-    done = sum(row.status == DONE for row in rows)
-    finding = f"{done} of {len(rows)} trials are finished; metrics are {', '.join(plan.record)}."
+    done_count = sum(row.status == DONE for row in rows)
+    finding = (
+        f"{done_count} of {len(rows)} trials are finished; metrics are {', '.join(plan.record)}."
+    )
     answers = Section(title="Answer", text=plan.question, notes=tuple(sentences))
     failures = statistics.failures(rows).most_common(20)
     failure_table = Table.from_columns(
@@ -50,7 +52,7 @@ def campaign_report(
         badge="campaign",
         facts=(
             ("trials", str(len(rows))),
-            ("failed", str(len(rows) - done)),
+            ("failed", str(len(rows) - done_count)),
             ("designs with rollouts", str(work.designs)),
             ("logs", str(work.logs)),
             ("time of the trials", f"{number(sum(row.seconds for row in rows), 3)} s"),
@@ -173,14 +175,14 @@ def summary_text(result: CampaignResult) -> Iterator[Text]:
         yield f"  {sentence}"
 
 
-def run_text(done: CampaignRun, out: Path) -> Iterator[Text]:
+def run_text(campaign_run: CampaignRun, out: Path) -> Iterator[Text]:
     """Report the trials of a run."""
     yield (
-        f"{done.new} trials were run, {done.before} were stored already; "
-        f"{', '.join(f'{count} {status}' for status, count in done.counts.items())}"
+        f"{campaign_run.new} trials were run, {campaign_run.before} were stored already; "
+        f"{', '.join(f'{count} {status}' for status, count in campaign_run.counts.items())}"
     )
-    if done.others:
-        yield f"{done.others} trials in the folder belong to earlier versions of the plan"
-    if done.new:
-        yield f"{done.work}"
+    if campaign_run.others:
+        yield f"{campaign_run.others} trials in the folder belong to earlier versions of the plan"
+    if campaign_run.new:
+        yield f"{campaign_run.work}"
     yield f"next: `robotid campaign summary {out}` reports the results"

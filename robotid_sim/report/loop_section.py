@@ -294,11 +294,11 @@ def _interval(value: summary.Interval | None) -> str:
     return f"{value.mean:.{decimals}f} ± {half:.{decimals}f}"
 
 
-def validation_report(done: Validation, recipe: Recipe) -> Page:
+def validation_report(validation: Validation, recipe: Recipe) -> Page:
     """Build the report of a validation."""
-    plant, loop, predicted = done.plant, done.loop, done.predicted
-    log, estimate = done.unseen, done.estimate
-    sections = [Section(title="Verdict", tables=(check_table(done.checks),))]
+    plant, loop, predicted = validation.plant, validation.loop, validation.predicted
+    log, estimate = validation.unseen, validation.estimate
+    sections = [Section(title="Verdict", tables=(check_table(validation.checks),))]
     if predicted is not None:
         section = prediction_section(*predicted, estimate.noise_std, "given")
         sections.append(tie_to_motion(section, LOG))
@@ -319,7 +319,7 @@ def validation_report(done: Validation, recipe: Recipe) -> Page:
     return Page(
         title=f"Validation of an estimate of {plant.name}",
         finding=finding,
-        passed=done.passed,
+        passed=validation.passed,
         sections=(
             *sections,
             *map(fold, make_closing_sections(plant, plant.assumptions, "true", recipe)),
@@ -328,10 +328,10 @@ def validation_report(done: Validation, recipe: Recipe) -> Page:
     )
 
 
-def validate_text(done: Validation) -> Iterator[Text]:
+def validate_text(validation: Validation) -> Iterator[Text]:
     """Report prediction, loops and checks."""
-    loop = done.loop
-    yield f"{done.plant.name}: {done.consistent_robot.message}"
+    loop = validation.loop
+    yield f"{validation.plant.name}: {validation.consistent_robot.message}"
     yield (
         f"bandwidth {loop.gains.bandwidth:.4g} rad/s; error bound under the disturbance "
         + " ".join(f"{1e3 * bound:.3g}" for bound in loop.gains.error_bound)
@@ -340,13 +340,13 @@ def validate_text(done: Validation) -> Iterator[Text]:
     if loop.gains.limited:
         joints = ", ".join(loop.gains.limited)
         yield f"the error bound is above the specified error at {joints}"
-    if done.predicted is not None:
+    if validation.predicted is not None:
         yield ""
         yield "prediction of the log"
-        yield prediction_table(*done.predicted)
+        yield prediction_table(*validation.predicted)
     yield ""
-    yield model_table(loop, done.plant.joint_units)
+    yield model_table(loop, validation.plant.joint_units)
     yield ""
-    yield check_table(done.checks)
-    yield from contact_notes(done.contacts)
-    yield from report_warning(done.warning)
+    yield check_table(validation.checks)
+    yield from contact_notes(validation.contacts)
+    yield from report_warning(validation.warning)

@@ -40,10 +40,10 @@ COLUMN_TEXT = (
 )
 
 
-def prediction_report(done: ScoredPrediction, recipe: Recipe) -> Page:
+def prediction_report(scored: ScoredPrediction, recipe: Recipe) -> Page:
     """Build the report of the prediction of a log."""
-    nominal, log, predicted = done.nominal, done.logs[0], done.prediction
-    estimate, unmodeled = done.estimate.chosen, done.unmodeled
+    nominal, log, predicted = scored.nominal, scored.logs[0], scored.prediction
+    estimate, unmodeled = scored.estimate.chosen, scored.unmodeled
     t, names, error = predicted.t, predicted.identified.joint_names, predicted.error
     ends = (int(error.argmin()), int(error.argmax()))
     best, worst = (f"{percent(error[j])} ({names[j]})" for j in ends)
@@ -162,19 +162,19 @@ def _limit(predicted: LogPrediction, j: int) -> str:
     return "the error is slow and not a function of the joint state; run `robotid diagnose`"
 
 
-def predict_text(done: ScoredPrediction) -> Iterator[Text]:
+def predict_text(scored: ScoredPrediction) -> Iterator[Text]:
     """Report the scores of a prediction with remarks."""
-    predicted = done.prediction
-    yield from log_reading_text(done.logs)
+    predicted = scored.prediction
+    yield from log_reading_text(scored.logs)
     yield (
-        f"{done.nominal.name}: {predicted.t.size} samples predicted by "
-        f"'{done.estimate.chosen.estimator}'"
+        f"{scored.nominal.name}: {predicted.t.size} samples predicted by "
+        f"'{scored.estimate.chosen.estimator}'"
     )
     if predicted.message:
         yield predicted.message
     yield ""
     yield log_prediction_table(predicted)
-    yield from (explain_columns(predicted), *remarks(predicted, done.unmodeled))
-    if done.estimate.warning:
-        yield f"WARNING: the estimate is untrusted: {done.estimate.warning}"
-    yield from report_warning(done.warning)
+    yield from (explain_columns(predicted), *remarks(predicted, scored.unmodeled))
+    if scored.estimate.warning:
+        yield f"WARNING: the estimate is untrusted: {scored.estimate.warning}"
+    yield from report_warning(scored.warning)

@@ -157,9 +157,9 @@ def _fit_sections(study: Study, recipe: Recipe) -> list[Section]:
     ]
 
 
-def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
+def study_text(study: Study, folder: Path, seconds: float) -> Iterator[Text]:
     """Report the verdict of a study, its numbers, and the written files."""
-    result = done.result
+    result = study.result
     robot, checks = result.robot, result.verdict.checks
     verdict = "PASSED" if result.verdict.passed else "FAILED"
     passed = sum(check.passed for check in checks)
@@ -205,9 +205,9 @@ def is_near_limit(check: CheckResult) -> bool:
     )
 
 
-def study_details(done: Study) -> Iterator[Text]:
+def study_details(study: Study) -> Iterator[Text]:
     """Report the settings of a study, and compare estimators, filters, models and checks."""
-    result, chosen = done.result, done.result.selected_estimate
+    result, chosen = study.result, study.result.selected_estimate
     yield ""
     path = result.trajectory
     for note in result.assumptions:
@@ -240,8 +240,8 @@ def study_details(done: Study) -> Iterator[Text]:
     if result.preprocessing.compared:
         noise = result.measurement.torque_noise_std
         shown.append(tables.filter_table(result.preprocessing.compared, noise))
-    if done.loop is not None and done.loop.runs:
-        shown.append(model_table(done.loop, result.robot.joint_units))
+    if study.loop is not None and study.loop.runs:
+        shown.append(model_table(study.loop, result.robot.joint_units))
     shown.append(tables.check_table(result.verdict.checks))
     for table in shown:
         yield table

@@ -278,35 +278,35 @@ def import_text(imported: ImportedLog, robot: Robot) -> Iterator[Text]:
         yield f"not used: {text}"
 
 
-def payload_text(done: PayloadResult) -> Iterator[Text]:
+def payload_text(payload: PayloadResult) -> Iterator[Text]:
     """Report how the logs were read, and the estimated payload."""
-    yield from log_reading_text(done.logs)
-    yield from done.estimate.sentences()
-    if (constants := done.torque_constants) is not None:
+    yield from log_reading_text(payload.logs)
+    yield from payload.estimate.sentences()
+    if (constants := payload.torque_constants) is not None:
         yield f"torque constants: {' '.join(map(number, constants))} N m/A"
-    yield from report_warning(done.warning)
+    yield from report_warning(payload.warning)
 
 
-def simulate_text(done: Experiment) -> Iterator[Text]:
+def simulate_text(experiment: Experiment) -> Iterator[Text]:
     """Report peak torques, use of the limits, saturation and contacts."""
-    plant, log, peak = done.plant, done.log, done.peak_torque
+    plant, log, peak = experiment.plant, experiment.log, experiment.peak_torque
     yield f"{plant.name}: {log.t.size} samples at {1.0 / log.dt:g} Hz"
     columns = {
         "joint": plant.joint_names,
         "peak torque": map(number, peak),
         "of limit": [f"{share:.0%}" for share in peak / plant.limits.effort],
     }
-    for name, joint_values in done.limit_use.items():
+    for name, joint_values in experiment.limit_use.items():
         columns[name.replace("_", " ")] = [f"{share:.0%}" for share in joint_values]
     yield Table.from_columns(columns)
-    for name, share in zip(plant.joint_names, done.saturated_share, strict=True):
+    for name, share in zip(plant.joint_names, experiment.saturated_share, strict=True):
         if share > 0.0:
             yield (
                 f"SATURATED: {name}: the commanded torque exceeds its limit in "
                 f"{100.0 * share:.2g} % of the samples. Lower design.torque_ratio, or check "
                 "rotor inertia and --plant-drive."
             )
-    for text in done.contacts:
+    for text in experiment.contacts:
         yield f"CONTACT: {text}; do not run this motion on a robot"
 
 

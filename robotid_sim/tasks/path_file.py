@@ -292,14 +292,14 @@ class PathFile(Task):
             return lap_runs(robot, path, plan)
         timed = TimedPath(path, float(waypoints.t[-1]))
         t = np.linspace(0.0, timed.duration, SAMPLES_PER_POSE * len(path.points))
-        use = np.abs(timed(t).dq) / robot.limits.velocity
-        if use.max() > 1.0:
-            first = int((use > 1.0).any(axis=1).argmax())
-            k = int(use[first].argmax())
+        velocity_share = np.abs(timed(t).dq) / robot.limits.velocity
+        if velocity_share.max() > 1.0:
+            first = int((velocity_share > 1.0).any(axis=1).argmax())
+            k = int(velocity_share[first].argmax())
             raise PathError(
                 f"{waypoints.file}: {robot.joint_names[k]} exceeds its velocity limit of "
                 f"{robot.limits.velocity[k]:.4g} {robot.joint_units[k]}/s at t = {t[first]:.4g} s; "
-                f"stretch column 't' by {use.max() * 1.01:.3g} or more"
+                f"stretch column 't' by {velocity_share.max() * 1.01:.3g} or more"
             )
         return [TaskRun(path.task, timed, path)]
 

@@ -223,7 +223,7 @@ def limit_use(
         "of_velocity": np.abs(motion.dq) / limits.velocity,
         "of_acceleration": np.abs(motion.ddq) / limits.acceleration,
     }
-    return {name: use.max(axis=0).tolist() for name, use in uses.items()}
+    return {name: shares.max(axis=0).tolist() for name, shares in uses.items()}
 
 
 def require_samples(
@@ -261,8 +261,8 @@ def _require_within(uses: dict[str, list[float]], robot: Robot, where: str) -> N
     for name, shares in uses.items():
         worst = int(np.argmax(shares))
         if not shares[worst] <= MIN_EXCESS:
-            use = shares[worst]
-            size = f"{use:.0%} of" if use < MAX_PERCENT_RATIO else f"{use:.1e} times"
+            share = shares[worst]
+            size = f"{share:.0%} of" if share < MAX_PERCENT_RATIO else f"{share:.1e} times"
             raise OptionError(
                 f"{where}: the motion uses {size} the {name.removeprefix('of_')} "
                 f"limit of joint '{robot.joint_names[worst]}'; design one for this robot, or "

@@ -190,10 +190,10 @@ def _require_limits(robot: Robot, reference: Reference, t: Float1D) -> None:
         ("velocity", reference.dq, limits.velocity),
         ("acceleration", reference.ddq, limits.acceleration),
     ):
-        use = np.abs(value) / limit
-        if use.max() > 1.0 + LIMIT_TOLERANCE:
-            k, j = (int(i) for i in np.unravel_index(use.argmax(), use.shape))
+        share = np.abs(value) / limit
+        if share.max() > 1.0 + LIMIT_TOLERANCE:
+            k, j = (int(i) for i in np.unravel_index(share.argmax(), share.shape))
             raise InfeasibleError(
-                f"joint '{robot.joint_names[j]}' uses {use[k, j]:.0%} of its {word} limit at t = "
+                f"joint '{robot.joint_names[j]}' uses {share[k, j]:.0%} of its {word} limit at t = "
                 f"{t[k]:.4g} s; design the trajectory for the limits of '{robot.name}'"
             )

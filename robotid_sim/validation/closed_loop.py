@@ -198,22 +198,22 @@ def run_closed_loops(
     if nominal is not cell.plant:
         always[NOMINAL] = nominal
     runs: Sequence[ControlRun | FailedRun] = (*reused.runs, *reused.failures) if reused else ()
-    done = {_case(run): run for run in runs if run.model not in models}
+    finished = {_case(run): run for run in runs if run.model not in models}
     first = [make_undisturbed_task(cell, gains, task, rng, comparison) for task in tasks]
     # These runs scale the disturbances of the others; they are too few for processes.
-    _run(first, done, 1, lambda loops: progress("control", 0.2 * loops))
-    references = [_complete_run(done[_case(task)]) for task in first]
+    _run(first, finished, 1, lambda loops: progress("control", 0.2 * loops))
+    references = [_complete_run(finished[_case(task)]) for task in first]
     further = _other_tasks(first, references, nominal, {**always, **models}, rng, comparison)
     # Callers with loops to reuse already have processes.
     seconds = sum(task.trajectory.duration for task in further)
     count = workers if reused or seconds >= MAX_SERIAL_TIME else 1
     _run(
         further,
-        done,
+        finished,
         count,
         lambda loops: progress("control", Portion(loops.done, loops.total, begin=0.2)),
     )
-    results = [done[_case(task)] for task in further]
+    results = [finished[_case(task)] for task in further]
     return ClosedLoop(
         runs=(*references, *(run for run in results if isinstance(run, ControlRun))),
         gains=gains,
@@ -231,16 +231,16 @@ def _case(run: ControlRun | FailedRun | LoopTask) -> _Case:
 
 def _run(
     tasks: Sequence[LoopTask],
-    done: dict[_Case, ControlRun | FailedRun],
+    finished: dict[_Case, ControlRun | FailedRun],
     workers: int,
     progress: Callable[[Portion], None],
 ) -> None:
-    """Run the tasks that are not in `done` and add their results."""
-    remaining = [task for task in tasks if _case(task) not in done]
+    """Run the tasks that are not in `finished` and add their results."""
+    remaining = [task for task in tasks if _case(task) not in finished]
     # The longest first, so that workers finish together.
     remaining.sort(key=lambda task: -task.trajectory.duration)
     results = map_tasks(run_loop, remaining, workers, progress)
-    done |= {_case(task): run for task, run in zip(remaining, results, strict=True)}
+    finished |= {_case(task): run for task, run in zip(remaining, results, strict=True)}
 
 
 def make_undisturbed_task(

@@ -243,9 +243,9 @@ def apply_saved_gravity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
     return replace(nominal, gravity=np.array(gravity))
 
 
-def _relative(measured: Float2D, predicted: Float2D, use: Bool2D) -> Float1D:
-    counts = np.maximum(use.sum(axis=0), 1)
-    error = np.where(use, measured - predicted, 0.0)
-    size = np.where(use, measured, 0.0)
+def _relative(measured: Float2D, predicted: Float2D, is_used: Bool2D) -> Float1D:
+    counts = np.maximum(is_used.sum(axis=0), 1)
+    error = np.where(is_used, measured - predicted, 0.0)
+    size = np.where(is_used, measured, 0.0)
     rms_error = np.sqrt((error**2).sum(axis=0) / counts)
     return scale_by_measured(rms_error, np.sqrt((size**2).sum(axis=0) / counts))

@@ -185,16 +185,16 @@ def compare_torque_filters(
         "rts": replace(kalman, form="smoother").filter_torque(log, nominal),
     }
     row_filter, scores = smoothed.row_filter, []
-    use = slice(None) if row_filter is None else row_filter.sample_slice
+    samples = slice(None) if row_filter is None else row_filter.sample_slice
     for name, tau in torques.items():
         if name == "kalman-compensated":
             filtered = build_problem(kalman(log, nominal), nominal, basis)
         else:
-            by_row = tau if row_filter is None else row_filter.apply(tau[use])
+            by_row = tau if row_filter is None else row_filter.apply(tau[samples])
             filtered = replace(problem, y=by_row.ravel())
         beta = estimator.fit(filtered, np.random.default_rng(0)).beta
         error = float(rms((beta - true) / np.sqrt(np.diag(bound))))
-        scores.append(FilterScore(name, rms(tau[use] - clean[use]), error))
+        scores.append(FilterScore(name, rms(tau[samples] - clean[samples]), error))
     return scores
 
 

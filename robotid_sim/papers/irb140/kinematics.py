@@ -170,15 +170,15 @@ def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) 
         difference = (perceptron.predict(inputs) - outputs) * (1e3 * unit)
         training, validation = np.split(np.linalg.norm(difference, axis=1), [cut])
         error = float(validation.mean())
-        done = (
+        trained = (
             (len(curve) + 1.0) * CHUNK_ITERATIONS
             if settings["solver"] == "lbfgs"
             else perceptron.n_iter_
         )
-        curve.append([float(done), float(training.mean()), error])
+        curve.append([float(trained), float(training.mean()), error])
         best, stall = (error, 0) if error < best else (best, stall + 1)
         # L-BFGS continues until the validation error rises; the last state is near the best.
-        active = settings["solver"] == "lbfgs" and done < iterations and stall < PATIENCE_CHUNKS
+        active = settings["solver"] == "lbfgs" and trained < iterations and stall < PATIENCE_CHUNKS
     return {
         "train": curve[-1][1],
         "validation": error,

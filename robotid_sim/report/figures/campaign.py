@@ -28,9 +28,9 @@ def spread_chart(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) 
     for factor in factors:
         labels = [row.factors[factor] for row in rows]
         if statistics.is_continuous(labels):
-            done = [r for r in rows if r.status == DONE and r.metrics.get(metric) is not None]
-            x = np.array([float(row.factors[factor]) for row in done])
-            y = scale * statistics.values_of(done, metric)
+            finished = [r for r in rows if r.status == DONE and r.metrics.get(metric) is not None]
+            x = np.array([float(row.factors[factor]) for row in finished])
+            y = scale * statistics.values_of(finished, metric)
             cloud = (Points(x, y, "", "identified", size=2.5),)
             y_label = f"{metric}{unit}"
             panels.append(
