@@ -2,10 +2,12 @@
 
 import json
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from robots import urdf_path
+from rosbags.typesys import Stores, get_typestore
 
 from robotid_sim.cli.help import load_command
 from robotid_sim.deploy.motion_files import motion_text, read_motion, sample_set_points
@@ -31,6 +33,16 @@ STATEMENTS = {
     "kuka-krl": (
         r"&ACCESS RVP|DEF motion_\d+\(\)|;.*|BAS\(#\w+, \d+\)|WAIT SEC 2.0|(PTP_|END)SPLINE|END|"
         r"TIME_BLOCK (START|(PART|END) = \d+\.\d{6})|S?PTP \{(A\d -?\d+\.\d{5}(, )?){6}\}"
+    ),
+    "abb": (
+        r"#.*|t,.*|\d+\.\d{9}(,-?\d+\.\d{5}){6}|MODULE robotid_egm|!.*|VAR egm\w+ \w+;|"
+        r"CONST jointtarget jStart := \[\[(-?\d+\.\d{5}(, )?){6}\], \[(9E9(, )?){6}\]\];|"
+        r"CONST egm_minmax limJ\d := \[-0.05, 0.05\];|PROC main\(\)|WaitTime 2;|ENDPROC|ENDMODULE|"
+        r"MoveAbsJ jStart, v100, fine, tool0;|EGM(Reset|GetId) egmID1;|"
+        r'EGMSetupUC ROB_1, egmID1, "default", "EGM_PC" \\Joint \\CommTimeout:=1;|'
+        r"EGMActJoint egmID1 (\\J\d:=limJ\d ){6}\\LpFilter:=100 \\SampleRate:=4 "
+        r"\\MaxSpeedDeviation:=[\d.]+;|EGMRunJoint egmID1, EGM_STOP_HOLD (\\J\d ){6}"
+        r"\\CondTime:=[\d.]+ \\RampInTime:=0.05;"
     ),
 }
 """Statements of a language that a file may have."""
@@ -104,6 +116,41 @@ def test_goals_of_ros_are_json_with_the_fields_of_the_message() -> None:
     times = [stamp["sec"] + 1e-9 * stamp["nanosec"] for stamp in stamps]
     assert np.allclose(np.diff(times), 0.05)
     assert all(len(p["accelerations"]) == robot.dof for p in trajectory["points"])
+
+
+def test_goals_of_ros_are_messages() -> None:
+    store = get_typestore(Stores.ROS2_HUMBLE)
+    robot = load("irb140")
+    package = deploy(robot, motion_of(robot), "ros2", rehearse=False)
+    trajectory = json.loads(package.files["motion_100.json"])["trajectory"]
+    kind, point, header, stamp, duration = (
+        store.types[name]
+        for name in (
+            "trajectory_msgs/msg/JointTrajectory",
+            "trajectory_msgs/msg/JointTrajectoryPoint",
+            "std_msgs/msg/Header",
+            "builtin_interfaces/msg/Time",
+            "builtin_interfaces/msg/Duration",
+        )
+    )
+    points = []
+    for values in trajectory["points"]:
+        arrays = {k: np.array(v) for k, v in values.items() if k != "time_from_start"}
+        time = duration(**values["time_from_start"])
+        points.append(point(**arrays, effort=np.zeros(0), time_from_start=time))
+    first = header(stamp=stamp(sec=0, nanosec=0), frame_id="")
+    message = kind(header=first, joint_names=trajectory["joint_names"], points=points)
+    again = store.deserialize_cdr(store.serialize_cdr(message, kind.__msgtype__), kind.__msgtype__)
+    positions = np.array([each.positions for each in again.points])
+    assert np.allclose(positions, package.played[1.0].q, atol=1e-7)
+
+
+def test_the_configuration_of_rsi_is_xml_with_a_correction_for_every_axis() -> None:
+    robot = load("irb140")
+    text = deploy(robot, motion_of(robot), "kuka-rsi", rehearse=False).files["robotid_rsi.xml"]
+    tags = [element.get("TAG") for element in ElementTree.fromstring(text).iter("ELEMENT")]
+    assert tags[-6:] == [f"AK.A{k}" for k in range(1, 7)]
+    assert {"DEF_AIPos", "DEF_MACur"} < set(tags)
 
 
 def test_a_motion_whose_rate_breaks_a_limit_is_refused() -> None:
