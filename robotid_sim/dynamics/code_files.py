@@ -78,7 +78,7 @@ def write_python(robot: Robot, path: str | Path, constants: Float1D | None = Non
     """
     text = PYTHON_TEMPLATE.format(
         head=_head(robot, constants),
-        names=_tuple([f'"{_plain(name)}"' for name in robot.joint_names]),
+        names=_tuple([f'"{plain_text(name)}"' for name in robot.joint_names]),
         functions="".join(
             _write_python_routine(routine, robot.dof)
             for routine in _scale_routines(robot, constants)
@@ -131,21 +131,21 @@ def c_prefix(robot: Robot) -> str:
 
 
 def _head(robot: Robot, constants: Float1D | None) -> str:
-    width = max(len("joint"), *(len(_plain(name)) for name in robot.joint_names))
+    width = max(len("joint"), *(len(plain_text(name)) for name in robot.joint_names))
     rows = []
     for joint, unit in zip(robot.joints, robot.joint_units, strict=True):
         law = joint.friction
         values = (law.Fv, law.Fc, law.Fo, law.eps, joint.rotor_inertia)
         cells = " ".join(f"{value:13.6g}" for value in values)
-        rows.append(f"{_plain(joint.name):{width}}  {unit:4}{cells}")
+        rows.append(f"{plain_text(joint.name):{width}}  {unit:4}{cells}")
     shown = "" if constants is None else " ".join(f"{value:.6g}" for value in constants)
     currents = CURRENTS_TEXT.format(constants=shown) if shown else ""
     return (
         HEAD_TEMPLATE.format(
-            name=_plain(robot.name),
+            name=plain_text(robot.name),
             dof=robot.dof,
             version=version("robotid_sim"),
-            source="no file" if robot.document is None else _plain(robot.document.path.name),
+            source="no file" if robot.document is None else plain_text(robot.document.path.name),
             gravity=", ".join(f"{g:g}" for g in robot.gravity),
             pad=" " * (width - len("joint")),
             joints="\n".join(rows),
@@ -154,7 +154,7 @@ def _head(robot: Robot, constants: Float1D | None) -> str:
     )
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return a name as it may stand in a comment or a string of source code."""
     return re.sub(r"[^\w .:()+-]", "_", text)
 

@@ -11,6 +11,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.deploy.motion_files import motion_text, read_motion, render, sample_set_points
 from robotid_sim.deploy.played_motion import PlayedMotion
 from robotid_sim.deploy.target import Target, find_target
+from robotid_sim.dynamics.code_files import plain_text
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import InfeasibleError
 from robotid_sim.files import make_folder, require_new_folder, write_json, write_text
@@ -266,9 +267,10 @@ def _describe(robot: Robot, target: Target, motion: Trajectory) -> dict[str, Any
     reference = motion(np.linspace(motion.start, motion.duration, MIN_CHECKED_TIMES))
     degrees = np.rad2deg(reference.q[0])
     return {
-        "title": f"robotid: excitation of {robot.name} for {target.name}",
+        "title": f"robotid: excitation of {plain_text(robot.name)} for {target.name}",
         "warning": f"{NOT_TRIED} Read operator.html before the first run.",
         "joint_names": list(robot.joint_names),
+        "columns": [plain_text(name) for name in robot.joint_names],
         "dof": robot.dof,
         "unit": target.unit,
         "dt": 1.0 / target.rate,

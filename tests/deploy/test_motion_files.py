@@ -182,7 +182,7 @@ def test_targets_refuse_other_robots_and_rates() -> None:
 def test_a_file_with_a_row_too_short_is_refused() -> None:
     robot, target = load("twolink"), find_target("csv")
     dt, points = sample_set_points(target, motion_of(robot), 1.0)
-    context = {"title": "", "warning": "", "unit": "rad", "joint_names": robot.joint_names}
+    context = {"title": "", "warning": "", "unit": "rad", "columns": robot.joint_names}
     text = motion_text(target, robot, points, dt, context)
     assert read_motion(target, robot, text, dt).q.shape == points.q.shape
     lines = text.splitlines()

@@ -1,10 +1,12 @@
 """Programs of packages, run against stubs of the interfaces that they use."""
 
+import ast
 import csv
 import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,6 +35,19 @@ def program(package, name, folder):
     names = {"__name__": "program"}
     exec(compile(package.files[name], name, "exec"), names)
     return SimpleNamespace(**names)
+
+
+@pytest.mark.parametrize("target", ["ros2", "lerobot", "kuka-rsi"])
+def test_a_name_is_no_code(target) -> None:
+    robot = Robot.from_urdf(urdf_path("irb140"))
+    name = 'arm""" + exit(3) + """'
+    hostile = replace(robot, name=name, joints=robot.joints)
+    motion = PointToPoint(robot.joint_names, robot.home, robot.home + 0.1, 0.0, 2.0)
+    files = deploy(hostile, motion, target, rehearse=False).files
+    (text,) = [text for file, text in files.items() if file.endswith(".py")]
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    assert not [call for call in calls if getattr(call.func, "id", "") == "exit"]
+    assert all('"""' not in text for file, text in files.items() if not file.endswith(".py"))
 
 
 class RsiController:
