@@ -18,7 +18,7 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.excitation.design import random_design
 from robotid_sim.excitation.space import FourierOptions
-from robotid_sim.importing.raw_log import nearest_times, smooth_at, uniform_grid
+from robotid_sim.importing.raw_log import interpolate_spline, nearest_times, uniform_grid
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
@@ -66,7 +66,7 @@ def logs(
 
     yield "even", log(*sampled(grid))
     q, tau = sampled(t)
-    between, own = smooth_at(grid, t, q), nearest_times(grid, t)
+    between, own = interpolate_spline(grid, t, q), nearest_times(grid, t)
     yield "lines", log(between, linear_at(grid, t, tau))
     yield "own times", log(between, linear_at(own, t, tau), own)
 
