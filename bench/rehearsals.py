@@ -6,8 +6,8 @@ are planted, the log is written in the form of the target's recorder and read by
 Columns: share of base parameters within their intervals over all seeds, rehearsals that passed,
 largest interpolation error [rad], CPU seconds.
 
-Run as ``python bench/rehearsals.py [--seeds 20] [--robot irb140] [--targets ur ros2]``. Exits with 1
-if a share is outside 92 to 98 % or a rehearsal failed.
+Run as ``python bench/rehearsals.py [--seeds 20] [--robot irb140] [--targets ur ros2]``. Exits with
+1 if a share is outside 92 to 98 % or a rehearsal failed.
 """
 
 import argparse

@@ -7,6 +7,19 @@ import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
+LoadText = Annotated[
+    str | None,
+    options.value(
+        options.LOAD_FORMAT,
+        "Known payload; the drive gains are estimated. With the mass alone, its center of mass and "
+        "inertia are unknown.",
+    ),
+]
+ControllerName = Annotated[
+    str | None,
+    options.value("NAME", "Print the payload for a controller: franka, kuka, ros2, ur.", "--for"),
+]
+
 
 @command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def payload(
@@ -21,22 +34,10 @@ def payload(
         Path,
         options.argument("LOADED", "Log with the load, in any form that `robotid import` reads."),
     ],
-    load: Annotated[
-        str | None,
-        options.value(
-            options.LOAD_FORMAT,
-            "Known payload; the drive gains are estimated. With the mass alone, its center of mass "
-            "and inertia are unknown.",
-        ),
-    ] = None,
+    load: LoadText = None,
     drive_gain_std: options.GainStd = None,
     out: Annotated[Path | None, options.output_option("File for the result (JSON).")] = None,
-    controller: Annotated[
-        str | None,
-        options.value(
-            "NAME", "Print the payload for a controller: franka, kuka, ros2, ur.", "--for"
-        ),
-    ] = None,
+    controller: ControllerName = None,
     force: options.Force = False,
     json: options.Json = False,
     *,
@@ -73,9 +74,7 @@ def payload(
         joint_parameters=study.estimation.joint_parameters,
         force=force,
     )
-    content = estimate.content()
-    if controller is not None:
-        content["for_controller"] = estimate.for_controller(controller)
+    content = estimate.content(controller)
     if out is not None:
         write_json(out, "payload", 1, content)
     output.print_result(content, payload_text(estimate), [out], as_json=json)

@@ -140,9 +140,9 @@ def estimate_payload(
         extended = method.fit(problem, np.random.default_rng(0))
     estimate = part_of(extended, basis.rank)
     if not extended.success or extended.cov is None:
-        return _failed_estimate(estimate, extended.message)
+        return _make_failure(estimate, extended.message)
     values, cov = extended.beta[basis.rank :], extended.cov[basis.rank :, basis.rank :]
-    return _make_estimate(*_at_tip(values, cov, leads, K, nominal), estimate)
+    return _make_estimate(*_move_to_tip(values, cov, leads, K, nominal), estimate)
 
 
 def estimate_payload_of_log(
@@ -164,7 +164,7 @@ def estimate_payload_of_log(
     problem = build_problem(loaded, nominal, basis)
     fit = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     if not fit.success or fit.cov is None or arm.cov is None:
-        return _failed_estimate(fit, fit.message or "the estimate of the arm has no covariance")
+        return _make_failure(fit, fit.message or "the estimate of the arm has no covariance")
     last = parameters.inertial_slice(nominal.dof - 1)
     friction = [k for k, name in enumerate(basis.names) if name.startswith(("Fv", "Fc", "Fo"))]
     G = np.hstack([basis.B[:, last][:, leads], np.eye(basis.rank)[:, friction]])
@@ -182,7 +182,8 @@ def estimate_payload_of_log(
         cov = cov + sensitivity @ sensitivity.T
     count = len(leads)
     return _make_estimate(
-        *_at_tip(change[:count], cov[:count, :count], leads, K, nominal), part_of(fit, basis.rank)
+        *_move_to_tip(change[:count], cov[:count, :count], leads, K, nominal),
+        part_of(fit, basis.rank),
     )
 
 
@@ -200,7 +201,7 @@ def _independent_parameters(loaded: Motion, nominal: Robot) -> tuple[Int1D, Floa
     return leads, K
 
 
-def _at_tip(
+def _move_to_tip(
     values: Float1D, cov: Float2D, leads: Int1D, K: Float2D, nominal: Robot
 ) -> tuple[Float1D, Float2D, Bool1D]:
     """Move independent parameters of the last link to the tip; mark the identifiable ones."""
@@ -214,7 +215,7 @@ def _at_tip(
     return chain @ values, chain @ cov @ chain.T, identifiable
 
 
-def _failed_estimate(estimate: Estimate, message: str) -> PayloadEstimate:
+def _make_failure(estimate: Estimate, message: str) -> PayloadEstimate:
     none = np.full(10, np.nan)
     parts = (np.nan, np.nan, none[:3], none[:3], none, none)
     return PayloadEstimate(*parts, estimate, success=False, message=message)

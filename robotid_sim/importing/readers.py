@@ -214,12 +214,13 @@ def _read_log(path: Path) -> RawLog:
     """Return the columns of a log of robotid, to be written in another form."""
     log = load_log(path)
     columns = {"t": log.t}
-    for prefix, name in (("q", "q"), ("dq", "dq"), ("tau", "tau_meas"), ("tau_cmd", "tau_cmd")):
+    torque = ("current", "current") if log.in_amperes else ("tau", "tau_meas")
+    for prefix, name in (("q", "q"), ("dq", "dq"), torque, ("tau_cmd", "tau_cmd")):
         channel = getattr(log, name)
         if channel is not None:
             columns |= {f"{prefix}.{j}": channel[:, k] for k, j in enumerate(log.joint_names)}
     keys = ("period", "torque_time_offset", "seed", "origin")
-    omitted = [name for name in ("truth", "current") if getattr(log, name) is not None]
+    omitted = [n for n in ("truth", "current") if n not in torque and getattr(log, n) is not None]
     notes = (f"is a log of robotid already; omitted: {', '.join(omitted)}",) if omitted else ()
     return RawLog(columns, notes, {key: getattr(log, key) for key in keys})
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.pipeline.currents import add_constants
+from robotid_sim.pipeline.currents import add_constants, replace_constants
 from robotid_sim.pipeline.fit_plan import EstimationConfig
 
 WEAKEST_COUNT = 5
@@ -295,7 +295,10 @@ def assess(fit: Identification, logs: Logs | Log | Sequence[Log]) -> Assessment:
     """
     text = "" if fit.held_out is None else fit.held_out.what
     hold_out = HoldOut.parse(text) if text.startswith("last:") else None
-    fitted = select_training_logs(list(Logs.from_logs(logs)), hold_out)
+    data = Logs.from_logs(logs)
+    if fit.torque_constants is not None:
+        data = replace_constants(data, fit.torque_constants)
+    fitted = select_training_logs(list(data), hold_out)
     return Assessment(fit, tuple(replace(log, truth=None) for log in fitted))
 
 
@@ -340,4 +343,5 @@ def diagnose(
     """
     logs = Logs.from_logs(log)
     basis = basis or base_parameters(nominal, tuple(joint_parameters), logs[0].torque_measured)
-    return diagnose_log(add_constants(logs, nominal, basis, logs)[0], nominal, basis)
+    (logs,) = add_constants(logs, nominal, basis)
+    return diagnose_log(logs[0], nominal, basis)

@@ -24,14 +24,17 @@ NOTE = (
 )
 
 
-def add_constants(logs: Logs, nominal: Robot, basis: BaseParameters, first: Logs) -> Logs:
-    """Add torque constants to logs of currents; other logs are returned as they are.
+def add_constants(
+    logs: Logs, nominal: Robot, basis: BaseParameters, *others: Logs
+) -> tuple[Logs, ...]:
+    """Add torque constants to logs of currents; return them, and other logs of the same robot.
 
-    The constants are estimated from the first of the logs `first`. Raises `LogError` if that fails.
+    The constants are estimated from the first log of currents. Raises `LogError` if that fails.
     """
-    if not any(log.in_amperes for log in logs):
-        return logs
-    log = next(log for log in (*first, *logs) if log.in_amperes)
+    groups = (logs, *others)
+    log = next((log for group in groups for log in group if log.in_amperes), None)
+    if log is None:
+        return groups
     motion = smooth_positions(Adaptive().tune(log, nominal))(log, nominal)
     estimate = estimate_constants_of_currents(motion, nominal, basis)
     if not estimate.success:
@@ -39,19 +42,31 @@ def add_constants(logs: Logs, nominal: Robot, basis: BaseParameters, first: Logs
             f"the ratios of the torque constants are not identifiable ({estimate.message}); give "
             "torque_constant [N m/A] in a map"
         )
-    return replace_constants(logs, estimate.gains)
+    return tuple(replace_constants(group, estimate.gains, estimate.std) for group in groups)
 
 
-def replace_constants(logs: Logs, constants: Float1D) -> Logs:
-    """Give logs of currents torque constants [N m/A or N/A], shape (n,), with a note."""
-    note = NOTE.format(" ".join(f"{value:.4g}" for value in constants))
-    read = tuple(
-        ReadLog(each.log.with_constants(constants), each.name, (*each.notes, note))
-        if each.log.in_amperes
-        else each
-        for each in logs.whole().read
-    )
-    return replace(logs, read=read, long=None)
+def replace_constants(logs: Logs, constants: Float1D, std: Float1D | None = None) -> Logs:
+    """Give logs of currents torque constants [N m/A or N/A], shape (n,), with a note.
+
+    The note states the standard deviations of the ratios, too. Other logs are returned as they are.
+    """
+    if not any(log.in_amperes for log in logs):
+        return logs
+    errors = [""] * constants.size if std is None else [f" ± {s:.2g}" for s in std]
+    note = NOTE.format(", ".join(f"{k:.4g}{e}" for k, e in zip(constants, errors, strict=True)))
+    read = []
+    for each in logs.whole().read:
+        log, notes, recorded = each.log, each.notes, each.log.recorded_torques
+        if log.in_amperes:
+            notes = (*notes, note)
+            log = replace(
+                log,
+                tau_meas=log.tau_meas * constants,
+                recorded_torques=None if recorded is None else recorded * constants,
+                torque_constant=constants,
+            )
+        read.append(ReadLog(log, each.name, notes))
+    return replace(logs, read=tuple(read), long=None)
 
 
 def read_constants(context: Mapping[str, Any], dof: int, name: str) -> Float1D | None:

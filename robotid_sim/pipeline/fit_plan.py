@@ -13,7 +13,8 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.output_error import OutputError
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.simulation import can_simulate
-from robotid_sim.measurement.log import Log, LoopNoise, loop_noise
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.loop_noise import LoopNoise, loop_noise
 from robotid_sim.model.joint_terms import AUTO, FITTED_KINDS, select_kinds
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows, has_rows

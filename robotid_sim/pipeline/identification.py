@@ -22,7 +22,7 @@ from robotid_sim.estimation.gravity_fit import GravityFit
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.structure import Structure
 from robotid_sim.files import make_folder, write_text
-from robotid_sim.measurement.log import LoopNoise
+from robotid_sim.measurement.loop_noise import LoopNoise
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model import parameters
 from robotid_sim.model.export import write_urdf

@@ -351,26 +351,38 @@ def identify(
     if basis is None:
         measured = np.any([log.torque_measured for log in data], axis=0)
         basis = base_parameters(nominal, tuple(joint_parameters), measured)
-    first = data
-    data, tested = (add_constants(each, nominal, basis, first) for each in (data, tested))
+    data, tested, held_out = _add_constants_to(data, tested, held_out, nominal, basis)
     warnings = LogWarnings("", "")
     if check:
         checked = [*data.excerpts(EXCERPT_COUNT), *tested.read]
         warnings = check_logs(checked, nominal, basis, refuse=not force)
-    stream = stream_of(rng, "identify")
+    rng = stream_of(rng, "identify")
     if data.long is not None:
-        fit = identify_long(data.long, nominal, basis, plan, stream, progress=progress)
+        fit = identify_long(data.long, nominal, basis, plan, rng, progress=progress)
         fit, prediction = replace(fit, samples=data.long.samples), None
     else:
-        fit, prediction = fit_and_predict(
-            list(data), held_out, nominal, basis, plan, stream, progress
-        )
+        logs = list(data)
+        fit, prediction = fit_and_predict(logs, held_out, nominal, basis, plan, rng, progress)
     if held_out is not None and prediction is not None:
         data_name = held_out.text or ", ".join(tested.names)
         fit = replace(fit, held_out=HeldOutPrediction(data_name, prediction))
     if fit.chosen.success and (model_error or prediction is not None):
         fitted = select_training_logs(list(data), held_out)
         fit = replace(fit, model_error=measure_error(fit, fitted, plan, prediction))
+    return add_warning(_add_origin(fit, data), str(warnings))
+
+
+def _add_constants_to(
+    data: Logs, tested: Logs, held_out: HoldOut | None, nominal: Robot, basis: BaseParameters
+) -> tuple[Logs, Logs, HoldOut | None]:
+    """Add torque constants to logs of currents, also to those that are held out."""
+    data, tested = add_constants(data, nominal, basis, tested)
+    if held_out is not None and held_out.logs:
+        held_out = replace(held_out, logs=tuple(tested))
+    return data, tested, held_out
+
+
+def _add_origin(fit: Identification, data: Logs) -> Identification:
+    """Add names, notes and torque constants of the logs."""
     constants = data[0].torque_constant if all(log.current is not None for log in data) else None
-    fit = replace(fit, names=tuple(data.names), notes=data.notes, torque_constants=constants)
-    return add_warning(fit, str(warnings))
+    return replace(fit, names=tuple(data.names), notes=data.notes, torque_constants=constants)

@@ -68,7 +68,7 @@ class PayloadResult:
             return None
         return np.asarray(self.estimate.gains * assumed)
 
-    def for_controller(self, name: str) -> str:
+    def format_for(self, name: str) -> str:
         """Return the payload in the form of a controller: ``ur``, ``franka``, ``kuka``, ``ros2``.
 
         Inertia that is not identifiable, or not that of a body, is zero. Raises `UnknownNameError`
@@ -90,8 +90,8 @@ class PayloadResult:
             tensor = np.zeros((3, 3))
         return write(Load(m, c, tensor))
 
-    def content(self) -> dict[str, Any]:
-        """Return the estimate as JSON values."""
+    def content(self, controller: str | None = None) -> dict[str, Any]:
+        """Return the estimate as JSON values, with the payload for a controller if there is one."""
 
         def numbers(values: Any) -> list[float | None]:
             return [float(v) if np.isfinite(v) else None for v in np.atleast_1d(values)]
@@ -118,6 +118,8 @@ class PayloadResult:
             if (constants := self.torque_constants) is not None:
                 values["torque_constants"] = constants.tolist()
         content = {"robot": self.nominal.name, "success": estimate.success, **values}
+        if controller is not None:
+            content["for_controller"] = self.format_for(controller)
         return content | ({"warning": self.warning} if self.warning else {})
 
 
@@ -199,10 +201,10 @@ def payload(
     basis = base_parameters(nominal, tuple(joint_parameters), measured)
     if load is None and any(each.in_amperes for each in logs):
         raise LogError(
-            "the torque constants are unknown, and a payload scales with them; give "
-            "torque_constant [N m/A] in a map, or estimate the constants with a known --load"
+            "the torque constants are unknown and scale the payload; give torque_constant in a "
+            "map, or estimate the constants with a known --load"
         )
-    logs = add_constants(logs, nominal, basis, logs)
+    (logs,) = add_constants(logs, nominal, basis)
     warning = check_logs(logs.read, nominal, basis, refuse=not force).errors
     if len(logs) == 1:
         nominal = apply_saved_eps(nominal, saved.context)

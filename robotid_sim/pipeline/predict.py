@@ -237,7 +237,7 @@ def predict(
     basis = base_parameters(nominal, joint_parameters, measured)
     if (constants := read_constants(saved.context, nominal.dof, saved.name)) is not None:
         logs = replace_constants(logs, constants)
-    logs = add_constants(logs, nominal, basis, logs)
+    (logs,) = add_constants(logs, nominal, basis)
     saved = saved.select_robot(nominal, basis)
     chosen, context = saved.chosen, saved.context
     if not chosen.success:

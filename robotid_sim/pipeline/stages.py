@@ -24,7 +24,8 @@ from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_TESTED_GAIN_RATIO, com
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.structure import EMPTY_STRUCTURE, set_term_values
 from robotid_sim.estimation.structure_search import MIN_ROWS
-from robotid_sim.measurement.log import Log, LoopNoise
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.loop_noise import LoopNoise
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.fit_plan import FitPlan, add_output_error, choose_estimate
 from robotid_sim.pipeline.fitted_motion import FittedMotion, RevisedModel, fit_motion, tune_model

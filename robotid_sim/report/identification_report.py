@@ -173,7 +173,7 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
     """Report the reading of logs, residuals, changed parameters and the next step."""
     fit = assessment.fit
     chosen = fit.chosen
-    yield from log_reading_text(logs)
+    yield from log_reading_text(fit.notes)
     if logs.long is not None:
         yield _describe_parts(logs.long, fit.problem_without_terms)
     yield (

@@ -165,7 +165,7 @@ def _limit(predicted: LogPrediction, j: int) -> str:
 def predict_text(scored: ScoredPrediction) -> Iterator[Text]:
     """Report the scores of a prediction with remarks."""
     predicted = scored.prediction
-    yield from log_reading_text(scored.logs)
+    yield from log_reading_text(scored.logs.notes)
     yield (
         f"{scored.nominal.name}: {predicted.t.size} samples predicted by "
         f"'{scored.estimate.chosen.estimator}'"

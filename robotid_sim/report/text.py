@@ -5,7 +5,7 @@ Servers of continuous integration read JUnit XML.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -220,7 +220,7 @@ def cad_text(result: CadInertia) -> Iterator[Text]:
 
 def diagnose_text(diagnosis: Diagnosis, logs: Logs) -> Iterator[Text]:
     """Report conclusions from reading a log, and the causes of its faults."""
-    yield from log_reading_text(logs)
+    yield from log_reading_text(logs.notes)
     if diagnosis.is_healthy:
         yield from diagnosis.sentences()
         return
@@ -236,9 +236,9 @@ def diagnose_details(diagnosis: Diagnosis) -> Iterator[Text]:
         yield f"{k}. Evidence: {cause.evidence}."
 
 
-def log_reading_text(logs: Logs) -> Iterator[Text]:
-    """Report conclusions, dropped columns and resampling from reading logs."""
-    for name, notes in logs.notes.items():
+def log_reading_text(notes_by_log: Mapping[str, Sequence[str]]) -> Iterator[Text]:
+    """Report conclusions, dropped columns and resampling from reading logs, by their names."""
+    for name, notes in notes_by_log.items():
         for note in notes:
             yield f"{name}: {note}"
 
@@ -280,7 +280,7 @@ def import_text(imported: ImportedLog, robot: Robot) -> Iterator[Text]:
 
 def payload_text(payload: PayloadResult) -> Iterator[Text]:
     """Report how the logs were read, and the estimated payload."""
-    yield from log_reading_text(payload.logs)
+    yield from log_reading_text(payload.logs.notes)
     yield from payload.estimate.sentences()
     if (constants := payload.torque_constants) is not None:
         yield f"torque constants: {' '.join(map(number, constants))} N m/A"

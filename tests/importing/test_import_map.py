@@ -327,14 +327,6 @@ REFUSED = {
         "found no torque columns for the joints shoulder, elbow; name them in a map",
     ),
     "no-position": (lambda p: changed(p, **{"q.elbow": None}), "found no position columns"),
-    "only-current": (
-        lambda p: changed(
-            p,
-            **{"tau.elbow": None, "tau.shoulder": None},
-            **{f"actual_current_{k}": np.ones(400) for k in range(2)},
-        ),
-        "give torque_constant [N m/A] for every joint",
-    ),
     "backwards": (backwards, "time goes back at sample 201, from 0.995 to 0.5 s"),
     "one-time": (lambda p: changed(p, t=np.ones(400)), "the time is the same in all samples"),
     "all-missing": (

@@ -62,8 +62,9 @@ def test_headers_of_a_ur_are_understood() -> None:
         *("joint_temperatures_{k}", "joint_control_output_{k}"),
         count=6,
     )
-    with pytest.raises(LogError, match="motor currents but no torques: give torque_constant"):
-        match(log, robot, ImportMap(profile="none"))
+    unknown = match(log, robot, ImportMap(profile="none"))  # currents without constants
+    assert taken(unknown, "current") == [f"actual_current_{k}" for k in range(6)]
+    assert taken(unknown, "torque") == [None] * 6
     assert any("times 10 10 9 9 9 9 N m/A ± 30 %" in note for note in match(log, robot).notes)
     joints = {name: {"torque_constant": 10.0} for name in robot.joint_names}
     result = match(log, robot, ImportMap.model_validate({"joints": joints}))

@@ -8,7 +8,8 @@ import pytest
 
 from robotid_sim.errors import FileFormatError, LogError, ShapeError
 from robotid_sim.measurement.files import SCHEMA_VERSION, load_log, save_log
-from robotid_sim.measurement.log import MIN_NOISE_SAMPLES, Log, Truth, loop_noise
+from robotid_sim.measurement.log import Log, Truth
+from robotid_sim.measurement.loop_noise import MIN_NOISE_SAMPLES, loop_noise
 from robotid_sim.measurement.sensors import PRESETS, measure
 from robotid_sim.pipeline.build import build_sensors
 from robotid_sim.pipeline.config import load_config
@@ -288,6 +289,10 @@ def test_a_csv_with_currents_needs_no_torque(tmp_path):
     log = load_log(path)
     np.testing.assert_array_equal(log.tau_meas[:, 0], 3.0 * np.arange(12))
     path.write_text("\n".join(["t,q.a,current.a", *rows]))
+    log = load_log(path)
+    assert log.in_amperes
+    np.testing.assert_array_equal(log.tau_meas, log.current)
+    path.write_text("\n".join(["t,q.a", *(row.rpartition(",")[0] for row in rows)]))
     assert "tau.<joint>" in refused(path, LogError)
 
 

@@ -110,7 +110,7 @@ def test_a_known_load_gives_the_drive_gains(lab, log) -> None:
     assert estimate.determined[:5].all()
     assert np.abs(z[estimate.determined]).max() < 4.0
     assert np.abs(done.torque_constants / CONSTANTS - 1.0)[:5].max() < 0.01
-    with pytest.raises(LogError, match="a payload scales with them"):
+    with pytest.raises(LogError, match="constants are unknown and scale the payload"):
         rid.payload(log, loaded, lab.nominal)
 
 
@@ -126,7 +126,7 @@ def test_a_payload_from_one_log_and_the_estimate_of_the_arm(lab, unseen, tmp_pat
     assert wide.mass == pytest.approx(found.mass)
     two = rid.payload(lab.run(5), loaded, lab.nominal, drive_gain_std=0.03).estimate
     assert wide.mass_std == pytest.approx(two.mass_std, rel=0.2)
-    assert done.for_controller("ur").startswith("set_target_payload(")
+    assert done.format_for("ur").startswith("set_target_payload(")
     with pytest.raises(OptionError, match="needs two logs"):
         rid.payload(path, loaded, lab.nominal, load=3.0)
     absent = rid.payload(path, replace(unseen, origin="machine"), lab.nominal)
@@ -137,7 +137,7 @@ def test_logs_of_currents_keep_their_kind_in_files(log, tmp_path) -> None:
     for name in ("log.h5", "log.csv"):
         rid.save_log(log, tmp_path / name)
         assert rid.load_log(tmp_path / name).in_amperes
-    with pytest.raises(LogError, match="torque constants need motor currents"):
+    with pytest.raises(LogError, match="motor currents need torque constants"):
         replace(log, current=None, torque_constant=CONSTANTS)
 
 
