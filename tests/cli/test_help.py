@@ -114,6 +114,7 @@ USED = {
     "certify": (ROBOT | DRAWN | SENSORS | {"--quick"}) - {"--engine"},
     "check": ROBOT | {"--nominal"},
     "design": ROBOT | DRAWN | {"--quick"},
+    "deploy": ROBOT | {"--seed", "--engine"},
     "simulate": ROBOT | DRAWN | SENSORS,
     "import": {"--base", "--tip"},
     "identify": ROBOT | DRAWN,
