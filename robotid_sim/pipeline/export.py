@@ -132,6 +132,10 @@ def export(
     """
     out = Path(path)
     chosen = format_of(out, format)
+    if chosen not in CODE_WRITERS and (estimate is not None or amperes):
+        raise OptionError(f"an estimate and amperes are for source code, not for {chosen}")
+    if estimate is not None and load is not None:
+        raise OptionError("a payload has no effect on the parameters of an estimate; remove it")
     require_writable(out)
     if chosen in LOAD_FORMATS:
         write_text(out, LOAD_FORMATS[chosen](_load_of(load, chosen)))
@@ -147,8 +151,6 @@ def export(
         in_amperes = amperes or chosen is Format.LEROBOT
         CODE_WRITERS[chosen](robot, out, constants if in_amperes else None)
         return [out], describe_omissions(terms)
-    if estimate is not None or amperes:
-        raise OptionError(f"an estimate and amperes are for source code, not for {chosen}")
     require_side_car(out)
     files = [out, out.with_suffix(".toml")]
     if chosen is Format.MJCF:

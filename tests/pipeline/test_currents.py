@@ -16,6 +16,7 @@ from robotid_sim.errors import FileFormatError, LogError, OptionError
 from robotid_sim.excitation.design import random_design
 from robotid_sim.pipeline.build import build_cell
 from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import PayloadConfig
 from robotid_sim.pipeline.export import export, read_base_model
 from robotid_sim.pipeline.simulate import clean_run, measure_clean_log
 
@@ -184,6 +185,11 @@ def test_currents_need_an_estimate_with_constants(lab, estimate, tmp_path) -> No
         export(lab.nominal, tmp_path / "a.h", amperes=True)
     with pytest.raises(OptionError, match="are for source code"):
         export(lab.nominal, tmp_path / "a.urdf", estimate=estimate)
+    with pytest.raises(OptionError, match="are for source code"):
+        export(lab.nominal, tmp_path / "a.script", format="ur-payload", amperes=True)
+    with pytest.raises(OptionError, match="a payload has no effect"):
+        load = PayloadConfig(mass=1.0)
+        export(lab.nominal, tmp_path / "a.h", estimate=estimate, load=load)
     with pytest.raises(OptionError, match="ur-payload needs the load"):
         export(lab.nominal, tmp_path / "a.script", format="ur-payload")
     text = estimate.read_text().replace('"torque_constants": [', '"torque_constants": [-1.0, ')
