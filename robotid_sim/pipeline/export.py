@@ -144,11 +144,11 @@ def export(
         constants, terms = None, robot.terms
         if estimate is not None:
             robot, constants, terms = read_base_model(estimate, robot)
-        if (amperes or chosen is Format.LEROBOT) and constants is None:
+        in_amperes = amperes or chosen is Format.LEROBOT
+        if in_amperes and constants is None:
             raise OptionError(
                 "currents need an estimate from a log of motor currents; give --estimate"
             )
-        in_amperes = amperes or chosen is Format.LEROBOT
         CODE_WRITERS[chosen](robot, out, constants if in_amperes else None)
         return [out], describe_omissions(terms)
     require_side_car(out)

@@ -187,8 +187,8 @@ def test_currents_need_an_estimate_with_constants(lab, estimate, tmp_path) -> No
         export(lab.nominal, tmp_path / "a.urdf", estimate=estimate)
     with pytest.raises(OptionError, match="are for source code"):
         export(lab.nominal, tmp_path / "a.script", format="ur-payload", amperes=True)
+    load = PayloadConfig(mass=1.0)
     with pytest.raises(OptionError, match="a payload has no effect"):
-        load = PayloadConfig(mass=1.0)
         export(lab.nominal, tmp_path / "a.h", estimate=estimate, load=load)
     with pytest.raises(OptionError, match="ur-payload needs the load"):
         export(lab.nominal, tmp_path / "a.script", format="ur-payload")
