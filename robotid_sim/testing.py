@@ -1,8 +1,8 @@
 """Contract checks for user-defined parts, one per family, like scikit-learn's ``check_estimator``.
 
 Each check uses an object on a small arm and raises `AssertionError` naming the violated rule. The
-project's own contract tests call them too. Permitted differences of an item are attributes of its
-class, such as `Sensor.random` or `ModelController.uses_feedforward`.
+project's own contract tests call them too. Deviations from a rule that are allowed are
+declared by attributes of the class, such as `Sensor.random` or `ModelController.uses_feedforward`.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ from robotid_sim.preprocess.preprocessor import Preprocessor, motion_of_log
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.tasks.task import Task
 
-Worked = TypeVar("Worked")
+Result = TypeVar("Result")
 
 SAMPLE_RATE = 500.0
 """Rate of the sample log [Hz]."""
@@ -50,7 +50,7 @@ GRADIENT_TOLERANCE = 1e-6
 """Largest error of a gradient against central differences, relative to its norm."""
 
 SPHERE_CENTER = np.array([-2.1, 0.7, 1.9, -0.4, 2.6])
-"""Minimum of the sphere function on which optimizers are checked."""
+"""Point of the minimum of the sphere function on which optimizers are checked."""
 
 LIMIT_TOLERANCE = 1e-6
 """Largest relative excess of sampled motions over a limit."""
@@ -101,8 +101,8 @@ def _numbers(motion: Motion) -> bytes:
     return b"".join(getattr(motion, name).tobytes() for name in ("t", "q", "dq", "ddq", "tau"))
 
 
-def _call_accepting(work: Callable[[], Worked]) -> Worked:
-    """Call `work`; turn an error that a study refuses into an `AssertionError`."""
+def _assert_accepted(work: Callable[[], Result]) -> Result:
+    """Call `work`; turn an error for which a study rejects the item into an `AssertionError`."""
     try:
         return work()
     except RobotIdError as error:
@@ -110,7 +110,7 @@ def _call_accepting(work: Callable[[], Worked]) -> Worked:
 
 
 def _state_of(item: object) -> Any:
-    """Return the state of an item, which calls must not change."""
+    """Return the fields of an item, which calls must not change."""
     return asdict(item) if is_dataclass(item) and not isinstance(item, type) else vars(item).copy()
 
 
@@ -131,17 +131,17 @@ def _deterministic(run: Callable[[np.random.Generator], bytes], *, random: bool)
 def check_sensor(sensor: Sensor) -> None:
     """Check that a sensor changes only channels of a log and uses only its generator."""
     log = sample_log()
-    before, options = _channels(log), deepcopy(_state_of(sensor))
-    measured = sensor(log, np.random.default_rng(0))
-    assert isinstance(measured, Log), "returns no Log"
-    assert _channels(log) == before, "changes the log that it was given"
-    assert measured.truth is log.truth, "changes or drops the truth"
-    assert measured.q.shape == log.q.shape, "changes the number of samples"
-    assert np.array_equal(measured.t, log.t), "changes the times"
+    channels_before, options = _channels(log), deepcopy(_state_of(sensor))
+    measured_log = sensor(log, np.random.default_rng(0))
+    assert isinstance(measured_log, Log), "returns no Log"
+    assert _channels(log) == channels_before, "changes the log that it was given"
+    assert measured_log.truth is log.truth, "changes or drops the truth"
+    assert measured_log.q.shape == log.q.shape, "changes the number of samples"
+    assert np.array_equal(measured_log.t, log.t), "changes the times"
     for name in ("joint_names", "joint_units", "torque_time_offset", "period", "seed", "origin"):
-        assert getattr(measured, name) == getattr(log, name), f"changes {name}"
-    without = sensor(replace(log, truth=None), np.random.default_rng(0))
-    assert _channels(without) == _channels(measured), "looks at the truth"
+        assert getattr(measured_log, name) == getattr(log, name), f"changes {name}"
+    log_without_truth = sensor(replace(log, truth=None), np.random.default_rng(0))
+    assert _channels(log_without_truth) == _channels(measured_log), "looks at the truth"
     _deterministic(lambda rng: _channels(sensor(log, rng)), random=sensor.random)
     assert repr(_state_of(sensor)) == repr(options), "changes its own options"
 
@@ -149,21 +149,21 @@ def check_sensor(sensor: Sensor) -> None:
 def check_preprocessor(preprocessor: Preprocessor) -> None:
     """Check that a preprocessor uses only the measurement for the motion, and can be tuned."""
     log, robot = sample_log(), sample_robot()
-    before = _channels(log)
-    motion = _call_accepting(partial(motion_of_log, preprocessor, log, robot))
+    channels_before = _channels(log)
+    motion = _assert_accepted(partial(motion_of_log, preprocessor, log, robot))
     assert np.array_equal(motion.t, log.t + log.torque_time_offset), "t is not the torque's time"
-    blind = preprocessor(replace(log, truth=None), robot)
-    assert _numbers(blind) == _numbers(motion), "looks at the truth"
-    other = preprocessor(log, perturb(robot, np.random.default_rng(1)))
+    motion_without_truth = preprocessor(replace(log, truth=None), robot)
+    assert _numbers(motion_without_truth) == _numbers(motion), "looks at the truth"
+    other_motion = preprocessor(log, perturb(robot, np.random.default_rng(1)))
     for name in ("q", "dq", "ddq", "tau"):
-        first, two = getattr(motion, name), getattr(other, name)
-        # A model that is identified in between has another rounding.
-        same = np.allclose(first, two, rtol=0.0, atol=1e-6 * np.abs(first).max())
+        array, other_array = getattr(motion, name), getattr(other_motion, name)
+        # Preprocessors that fit a model start from the nominal one, and so differ by rounding.
+        same = np.allclose(array, other_array, rtol=0.0, atol=1e-6 * np.abs(array).max())
         assert same, "depends on the inertia of the nominal model"
-    tuned = preprocessor.tune(log, robot)
-    assert _numbers(tuned(log, robot)) == _numbers(motion), "tuned() changes its answer"
-    assert tuned.tune(log, robot) is tuned, "what is tuned is tuned again"
-    assert _channels(log) == before, "changes the log that it was given"
+    tuned_copy = preprocessor.tune(log, robot)
+    assert _numbers(tuned_copy(log, robot)) == _numbers(motion), "tune() changes the motion"
+    assert tuned_copy.tune(log, robot) is tuned_copy, "tune() changes a tuned preprocessor"
+    assert _channels(log) == channels_before, "changes the log that it was given"
     if preprocessor.needs_period:
         try:
             preprocessor(replace(log, period=None), robot)
@@ -176,15 +176,15 @@ def check_preprocessor(preprocessor: Preprocessor) -> None:
 def check_estimator(estimator: Estimator) -> None:
     """Check that an estimator fits, changes none of its inputs, and returns failures as data."""
     problem = sample_problem()
-    before = (problem.W.tobytes(), problem.y.tobytes(), repr(_state_of(estimator)))
+    state_before = (problem.W.tobytes(), problem.y.tobytes(), repr(_state_of(estimator)))
     estimate = estimator.fit(problem, np.random.default_rng(0))
     assert isinstance(estimate, Estimate), "returns no Estimate"
     assert estimate.success, f"fails on a good problem: {estimate.message}"
     assert estimate.beta.shape == (problem.basis.rank,), "beta differs in size from the basis"
     assert estimate.names == problem.basis.names, "names other parameters"
     assert estimate.joint_names == problem.joint_names, "names other joints"
-    after = (problem.W.tobytes(), problem.y.tobytes(), repr(_state_of(estimator)))
-    assert before == after, "changes the problem or its own options"
+    state_after = (problem.W.tobytes(), problem.y.tobytes(), repr(_state_of(estimator)))
+    assert state_before == state_after, "changes the problem or its own options"
 
     def fit(rng: np.random.Generator) -> bytes:
         return estimator.fit(problem, rng).beta.tobytes()
@@ -195,9 +195,9 @@ def check_estimator(estimator: Estimator) -> None:
         assert np.linalg.eigvalsh(estimate.cov / scale).min() > 0.0, "cov is not a covariance"
     W = problem.W.copy()
     W[:, 0] = 0.0
-    failed = estimator.fit(replace(problem, W=W), np.random.default_rng(0))
-    assert not failed.success, "succeeds although one parameter cannot be seen"
-    assert failed.message, "fails without a message"
+    failed_estimate = estimator.fit(replace(problem, W=W), np.random.default_rng(0))
+    assert not failed_estimate.success, "succeeds although one parameter has no effect"
+    assert failed_estimate.message, "fails without a message"
 
 
 def check_optimizer(optimizer: Optimizer) -> None:
@@ -214,10 +214,10 @@ def check_optimizer(optimizer: Optimizer) -> None:
             return _sphere(X)
 
         result = minimize(cost, -box, box, method=optimizer, max_evals=budget, rng=rng)
-        asked = np.concatenate(points)
-        assert result.nfev == len(asked) == budget, "does not spend its budget exactly"
-        assert (asked == result.x).all(axis=1).any(), "returns a point that was not evaluated"
-        assert (np.abs(asked) <= box).all(), "asks for points outside the box"
+        queries = np.concatenate(points)
+        assert result.nfev == len(queries) == budget, "does not spend its budget exactly"
+        assert (queries == result.x).all(axis=1).any(), "returns a point that was not evaluated"
+        assert (np.abs(queries) <= box).all(), "asks for points outside the box"
         assert (np.diff(result.history[:, 1]) <= 0.0).all(), "its history rises"
         return result.x.tobytes()
 
@@ -240,7 +240,7 @@ def _options(optimizer: Optimizer) -> dict[str, Any]:
 
 
 def check_criterion(criterion: Criterion) -> None:
-    """Check that a criterion's gradient matches its value, and that a higher rank is better."""
+    """Check that a criterion's gradient matches its value, which is infinite without full rank."""
     robot, rng = sample_robot(), np.random.default_rng(0)
     basis = base_parameters(robot)
     path = random_feasible(robot, rng, FourierOptions(period=5.0, periods=1))
@@ -254,14 +254,14 @@ def check_criterion(criterion: Criterion) -> None:
         direction *= np.abs(W)
         direction /= np.linalg.norm(direction)
         step = 1e-5 * np.linalg.norm(W)
-        ahead, behind = (criterion(W + sign * step * direction, scale)[0] for sign in (1, -1))
-        difference = (ahead - behind) / (2.0 * step)
+        f_ahead, f_behind = (criterion(W + sign * step * direction, scale)[0] for sign in (1, -1))
+        difference = (f_ahead - f_behind) / (2.0 * step)
         size = max(float(np.linalg.norm(gradient)), np.finfo(float).tiny)
         error = abs(float((gradient * direction).sum()) - difference) / size
         assert error < GRADIENT_TOLERANCE, f"its gradient is off by {error:.2g}"
-    blind = W.copy()
-    blind[:, :, 0] = 0.0
-    assert criterion(blind, scale)[0] == np.inf, "is finite although a parameter cannot be seen"
+    W_zero = W.copy()
+    W_zero[:, :, 0] = 0.0
+    assert criterion(W_zero, scale)[0] == np.inf, "is finite although a parameter has no effect"
     assert criterion.symbol, "has no symbol"
 
 
@@ -331,10 +331,10 @@ def check_task(task: Task) -> None:
         assert path.joint_names == robot.joint_names, f"run '{run.name}' moves other joints"
         reference = path(np.linspace(0.0, path.duration, 2001))
         limits, share = robot.limits, 1.0 + LIMIT_TOLERANCE
-        inside = np.abs(reference.q - limits.middle) <= share * limits.half_range
-        assert inside.all(), f"run '{run.name}' leaves the range of a joint"
-        slow = np.abs(reference.dq) <= share * limits.velocity
-        assert slow.all(), f"run '{run.name}' is too fast"
+        is_within_range = np.abs(reference.q - limits.middle) <= share * limits.half_range
+        assert is_within_range.all(), f"run '{run.name}' leaves the range of a joint"
+        is_slow = np.abs(reference.dq) <= share * limits.velocity
+        assert is_slow.all(), f"run '{run.name}' is too fast"
 
 
 def check_condition(condition: Condition) -> None:
@@ -347,26 +347,26 @@ def check_condition(condition: Condition) -> None:
         return compose("tried", [condition], size, rng)
 
     def torque(rng: np.random.Generator) -> bytes:
-        disturbance = scenario(rng).disturbance(t, robot.dof)
-        assert disturbance is None or disturbance.shape == (t.size, robot.dof), "torque has no row"
-        return b"" if disturbance is None else disturbance.tobytes()
+        tau = scenario(rng).disturbance(t, robot.dof)
+        assert tau is None or tau.shape == (t.size, robot.dof), "torque must have shape (N, n)"
+        return b"" if tau is None else tau.tobytes()
 
-    built = scenario(np.random.default_rng(0))
-    assert isinstance(built, Scenario), "returns no Scenario"
-    assert built.name == "tried", "changes the name of the scenario"
-    draws = condition.random and built.disturbance(t, robot.dof) is not None
+    result = scenario(np.random.default_rng(0))
+    assert isinstance(result, Scenario), "returns no Scenario"
+    assert result.name == "tried", "changes the name of the scenario"
+    draws = condition.random and result.disturbance(t, robot.dof) is not None
     _deterministic(torque, random=draws)
-    assert built.plant(robot).joint_names == robot.joint_names, "changes the joints of the plant"
+    assert result.plant(robot).joint_names == robot.joint_names, "changes the joints of the plant"
 
 
 def check_plant_drive(drive: PlantDrive) -> None:
-    """Check that a drive gives joints with rotor inertia springs, always the same ones."""
+    """Check that a drive returns springs of joints with rotor inertia, the same at every call."""
     robot = sample_robot()
     joints = tuple(replace(joint, rotor_inertia=0.1) for joint in robot.joints)
     robot = replace(robot, joints=joints)
     load, inertia = np.full(robot.dof, 20.0), np.full(robot.dof, 0.05)
     rows = drive.springs(robot, load, inertia)
-    assert rows.shape == (robot.dof, len(SPRING_COLUMNS)), f"no {SPRING_COLUMNS} a joint"
+    assert rows.shape == (robot.dof, len(SPRING_COLUMNS)), f"no row of {SPRING_COLUMNS} per joint"
     assert (np.isfinite(rows) & (rows >= 0.0)).all(), "springs are negative or not finite"
     assert np.array_equal(rows, drive.springs(robot, load, inertia)), (
         "gives other numbers each time"
@@ -374,10 +374,10 @@ def check_plant_drive(drive: PlantDrive) -> None:
 
 
 def check_friction_law(law: FrictionLaw) -> None:
-    """Check that a friction law gives joints coefficients and terms, always the same ones."""
+    """Check that a friction law returns coefficients and terms, the same at every call."""
     for name in ("twolink", "irb140"):
         robot = load_robot(name)
-        rows = _call_accepting(partial(evaluate_coefficients, law, robot))
+        rows = _assert_accepted(partial(evaluate_coefficients, law, robot))
         assert np.array_equal(rows, law.coefficients(robot)), "gives other numbers each time"
         terms = law.terms(robot)
         require_terms_of(terms, robot.joint_names, name)

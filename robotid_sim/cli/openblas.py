@@ -9,25 +9,27 @@ from pathlib import Path
 CORETYPE_VARIABLE = "OPENBLAS_CORETYPE"
 """Variable that sets the kernels of OpenBLAS."""
 
-KERNELS, NEEDED = "Haswell", {"avx2", "fma"}
-"""Kernels of OpenBLAS for all x86-64 processors since 2013, and the instructions that they have."""
+KERNELS, NEEDED_INSTRUCTIONS = "Haswell", {"avx2", "fma"}
+"""Kernels of OpenBLAS for all x86-64 processors since 2013, and the instructions that they need."""
 
 MAX_VERSION = (0, 3, 33)
-"""The newest OpenBLAS that can work with them on all of those processors.
+"""The newest OpenBLAS in which these kernels work on all of those processors.
 
-The next one, of NumPy 2.5, cuts matrices on AMD's Zen 4 and 5 as for AVX-512, whichever kernels
-are set, and those then write beyond their stack (its issues 6013 and 6021).
+The next one, of NumPy 2.5, divides matrices into blocks for AVX-512 on AMD's Zen 4 and 5, whichever
+kernels are set, and kernels without AVX-512 then write beyond their stack (its issues 6013 and
+6021).
 """
 
 
 def common_kernels() -> dict[str, str]:
-    """Return the setting by which OpenBLAS works on this processor as on others.
+    """Return the setting with which OpenBLAS computes the same digits on all processors.
 
-    By default it takes the kernels of the processor. Those of another one sum in another order, and
-    then the search for a motion ends elsewhere: a seed would not give the same digits there. Who
-    has set the variable has chosen; an OpenBLAS that is not known keeps its kernels.
+    By default OpenBLAS takes kernels for the processor. Different kernels sum in different order,
+    and then the search for a motion ends elsewhere: a seed would not give the same digits on
+    another processor. A variable that the user has set is not changed, nor are the kernels of an
+    unknown OpenBLAS.
     """
-    if CORETYPE_VARIABLE in os.environ or not processor_flags() >= NEEDED:
+    if CORETYPE_VARIABLE in os.environ or not processor_flags() >= NEEDED_INSTRUCTIONS:
         return {}
     versions = [openblas_of(package) for package in ("numpy", "scipy")]
     if any(version is None or version > MAX_VERSION for version in versions):
@@ -38,7 +40,7 @@ def common_kernels() -> dict[str, str]:
 def openblas_of(package: str) -> tuple[int, ...] | None:
     """Return the version of the OpenBLAS that the wheel of a package brings, without loading it.
 
-    None of a package that was built elsewhere: it may load any.
+    None for a package that is not from a wheel: its OpenBLAS is unknown.
     """
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
@@ -52,7 +54,7 @@ def openblas_of(package: str) -> tuple[int, ...] | None:
 
 
 def processor_flags() -> set[str]:
-    """Return the instructions of an x86-64 processor on Linux; none are known of others."""
+    """Return the instructions of an x86-64 processor on Linux; empty elsewhere."""
     if platform.machine() != "x86_64":
         return set()
     try:

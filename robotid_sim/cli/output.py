@@ -41,7 +41,7 @@ _words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
 
 
 def set_command_words(words: Sequence[str]) -> None:
-    """Store the words of the running command; they decide what it prints, and are on pages."""
+    """Store the words of the running command; they decide what it prints, and reports show them."""
     _words.set(tuple(words))
 
 
@@ -152,69 +152,69 @@ def print_table(table: Table) -> None:
     if table.title:
         print_line(table.title)
     cells = zip(table.columns, *table.rows, strict=True)
-    full = (
+    full_width = (
         _mark_width(table)
         + sum(max(map(cell_len, column)) + COLUMN_GAP for column in cells)
         - COLUMN_GAP
     )
-    if table.marks and full > width():  # the text of each check below its name
+    if table.marks and full_width > width():  # the text of each check below its name
         rows = tuple((f"{name}\n  {text}", *rest) for name, text, *rest in table.rows)
         columns = (table.columns[0], *table.columns[2:])
         table = replace(table, columns=columns, rows=rows, text_columns=table.text_columns - 1)
-    least, room = _least_widths(table, width()), width() - _mark_width(table)
+    min_widths, room = _min_widths(table, width()), width() - _mark_width(table)
     texts = list(range(table.text_columns))
     groups = [texts]
     for k in range(table.text_columns, len(table.columns)):
-        if groups[-1] != texts and _total(least, [*groups[-1], k]) > room:
+        if groups[-1] != texts and _total(min_widths, [*groups[-1], k]) > room:
             groups.append(texts)
         groups[-1] = [*groups[-1], k]
     for k, group in enumerate(groups):
         if k:
             print()
-        _print_grid(table, group, least)
+        _print_grid(table, group, min_widths)
 
 
-def _least_widths(table: Table, room: int) -> list[int]:
-    """Return the smallest width of every column of a table: for text that of its longest word.
+def _min_widths(table: Table, room: int) -> list[int]:
+    """Return the minimum width of every column of a table: for text that of its longest word.
 
     Text columns are narrowed where not even one number column fits beside them.
     """
-    least = []
+    widths = []
     for k, name in enumerate(table.columns):
         cells = [row[k] for row in table.rows]
         words = [word for cell in cells for word in cell.split()]
         parts = words if k < table.text_columns else cells  # a number stays with its unit
-        least.append(max(map(cell_len, [*name.split(), *parts]), default=0))
+        widths.append(max(map(cell_len, [*name.split(), *parts]), default=0))
     texts = range(table.text_columns)
-    numbers = max((least[k] + COLUMN_GAP for k in range(table.text_columns, len(least))), default=0)
-    while texts and _mark_width(table) + _total(least, texts) + numbers > room:
-        longest = max(texts, key=least.__getitem__)
-        if least[longest] <= MIN_NAME_WIDTH:
+    space = max((widths[k] + COLUMN_GAP for k in range(table.text_columns, len(widths))), default=0)
+    while texts and _mark_width(table) + _total(widths, texts) + space > room:
+        longest = max(texts, key=widths.__getitem__)
+        if widths[longest] <= MIN_NAME_WIDTH:
             break
-        least[longest] -= 1
-    return least
+        widths[longest] -= 1
+    return widths
 
 
 def _total(widths: Sequence[int], columns: Iterable[int]) -> int:
     """Return the width of columns side by side."""
-    chosen = [widths[k] for k in columns]
-    return sum(chosen) + COLUMN_GAP * (len(chosen) - 1)
+    selected_widths = [widths[k] for k in columns]
+    return sum(selected_widths) + COLUMN_GAP * (len(selected_widths) - 1)
 
 
 def _mark_width(table: Table) -> int:
     return MARK_WIDTH + COLUMN_GAP if table.marks else 0
 
 
-def _print_grid(table: Table, columns: Sequence[int], least: Sequence[int]) -> None:
-    widths = {k: least[k] for k in columns}
+def _print_grid(table: Table, columns: Sequence[int], min_widths: Sequence[int]) -> None:
+    widths = {k: min_widths[k] for k in columns}
     cells = {k: [table.columns[k], *(row[k] for row in table.rows)] for k in columns}
-    full = {k: max(cell_len(s) for c in cells[k] for s in c.split("\n")) for k in columns}
-    spare = width() - _mark_width(table) - _total(least, columns)
+    full_widths = {k: max(cell_len(s) for c in cells[k] for s in c.split("\n")) for k in columns}
+    spare = width() - _mark_width(table) - _total(min_widths, columns)
     for _ in range(spare):  # widen the narrowest column that is too narrow
-        narrow = [k for k in columns if widths[k] < full[k]]
-        if not narrow:
+        narrow_columns = [k for k in columns if widths[k] < full_widths[k]]
+        if not narrow_columns:
             break
-        widths[min(narrow, key=widths.__getitem__)] += 1
+        widths[min(narrow_columns, key=widths.__getitem__)] += 1
     grid = RichTable(box=None, pad_edge=False, padding=(0, COLUMN_GAP, 0, 0))
     if table.marks:
         grid.add_column("", width=MARK_WIDTH)
@@ -224,8 +224,8 @@ def _print_grid(table: Table, columns: Sequence[int], least: Sequence[int]) -> N
     for k, row in enumerate(table.rows):
         mark = ["ok" if table.marks[k] else "FAIL"] if table.marks else []
         grid.add_row(*mark, *(row[column] for column in columns))
-    needed = _mark_width(table) + sum(widths.values()) + COLUMN_GAP * len(columns)
-    screen = Console(width=needed, highlight=False, markup=False, emoji=False, color_system=None)
+    total = _mark_width(table) + sum(widths.values()) + COLUMN_GAP * len(columns)
+    screen = Console(width=total, highlight=False, markup=False, emoji=False, color_system=None)
     with screen.capture() as captured:
         screen.print(grid)
     lines = (line.rstrip() for line in captured.get().splitlines())

@@ -13,7 +13,7 @@ from robotid_sim.diagnostics.column_causes import MIN_SCALE_ERROR, nominal_ratio
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.torque_causes import COLORED_VARIANCE_RATIO
 from robotid_sim.model import inertia, parameters
-from robotid_sim.model.plausibility import implausible
+from robotid_sim.model.plausibility import find_implausible
 from robotid_sim.model.robot import Robot
 from robotid_sim.section import percent
 
@@ -79,7 +79,7 @@ def list_implausible_bodies(nominal: Robot) -> list[Cause]:
             evidence=fault.evidence,
             remedy=fault.remedy,
         )
-        for fault in implausible(nominal)
+        for fault in find_implausible(nominal)
     ]
 
 

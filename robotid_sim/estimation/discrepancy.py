@@ -30,7 +30,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.hold_out import MIN_TESTED_GAIN_RATIO, assign_blocks, compute_worth
+from robotid_sim.estimation.hold_out import MIN_TESTED_GAIN_RATIO, assign_blocks, robust_gain
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
 from robotid_sim.estimation.problem import LinearProblem, map_rows, rows_of
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
@@ -165,7 +165,7 @@ def add_function_values(
             )
     gains = _gains_by_block(list(valued.values()), motion, model)
     predictive = {
-        name for name, gain in gains.items() if compute_worth(gain, MIN_TESTED_GAIN_RATIO) > 0.0
+        name for name, gain in gains.items() if robust_gain(gain, MIN_TESTED_GAIN_RATIO) > 0.0
     }
     unpredicted = max(
         (
@@ -178,7 +178,7 @@ def add_function_values(
     small = {
         k.joint for k in valued if QUANTITIES[k.quantity].shared and k.over_noise < unpredicted
     }
-    predictive -= {name for name in small if compute_worth(gains[name]) <= 0.0}
+    predictive -= {name for name in small if robust_gain(gains[name]) <= 0.0}
     added = [valued.get(k, k) if k.joint in predictive else k for k in functions]
     return replace(discrepancy, unmodeled=tuple(added))
 

@@ -22,7 +22,7 @@ from robotid_sim.estimation.hold_out import (
     MIN_TESTED_GAIN_RATIO,
     MIN_UNSHARED_GAIN_RATIO,
     HeldOut,
-    compute_worth,
+    robust_gain,
 )
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, joint_columns, joint_only
@@ -328,12 +328,12 @@ def _select_forward(
     while remaining := [c for c in candidates if c not in selected]:
         gains = [score([*selected, c]) - before for c in remaining]
         worths = [
-            compute_worth(gain, candidates[c]) for gain, c in zip(gains, remaining, strict=True)
+            robust_gain(gain, candidates[c]) for gain, c in zip(gains, remaining, strict=True)
         ]
         best = int(np.argmax(worths))
         if worths[best] < MIN_GAIN:
             break
         selected.append(remaining[best])
         before = before + gains[best]
-    gain = compute_worth(score(together) - empty, MIN_TESTED_GAIN_RATIO)
+    gain = robust_gain(score(together) - empty, MIN_TESTED_GAIN_RATIO)
     return list(together) if gain > max(float((before - empty).sum()), MIN_GAIN) else selected

@@ -22,7 +22,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters_like
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.hold_out import MIN_GAIN, HeldOut, compute_worth, score_blocks
+from robotid_sim.estimation.hold_out import MIN_GAIN, HeldOut, robust_gain, score_blocks
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem, extend_problem, rows_of
 from robotid_sim.measurement.motion import Motion
@@ -31,7 +31,7 @@ from robotid_sim.renamed import old_members
 from robotid_sim.section import percent
 
 DIFFERENCE_STEP = 1e-4
-"""Relative change of gravity in derivatives."""
+"""Relative step of gravity for derivatives with respect to it."""
 
 MAX_STEPS = 3
 """Maximum number of Gauss-Newton steps."""
@@ -40,7 +40,7 @@ MAX_GRAVITY_CHANGE = 0.25
 """Maximum relative change of gravity; above, the mounting or a unit is wrong."""
 
 TILT, MAGNITUDE = [0, 1], [2]
-"""Columns of `gravity_columns` of the two hypotheses, a direction and a magnitude of gravity."""
+"""Columns of `gravity_columns` by hypothesis: a different direction, a different magnitude."""
 
 
 @old_members(nominal="robot", assumed="nominal_gravity")
@@ -66,8 +66,8 @@ class GravityFit:
     @property
     def angle(self) -> float:
         """Angle between nominal and estimated gravity [rad]."""
-        across = np.linalg.norm(np.cross(self.nominal_gravity, self.robot.gravity))
-        return float(np.arctan2(across, self.nominal_gravity @ self.robot.gravity))
+        sine = np.linalg.norm(np.cross(self.nominal_gravity, self.robot.gravity))
+        return float(np.arctan2(sine, self.nominal_gravity @ self.robot.gravity))
 
     @property
     def excess(self) -> float:
@@ -182,9 +182,10 @@ def gravity_errors(
     columns = columns @ (vectors * np.sqrt(np.maximum(values, 0.0)))
     if not fit.cov[MAGNITUDE, MAGNITUDE].any():
         return np.asarray(columns)
-    powers = {"Fv": 0.5, "Fc": 0.0, "Fo": 0.0}  # of c^2, by which parameters scale, see above
-    power = np.array([powers.get(name[:2], 1.0) for name in problem.basis.names])
-    return np.column_stack([columns, problem.W @ (fit.excess * power * beta)])
+    # With a clock error the parameters scale by (c^2)^p, see the docstring of the module.
+    exponents = {"Fv": 0.5, "Fc": 0.0, "Fo": 0.0}
+    p = np.array([exponents.get(name[:2], 1.0) for name in problem.basis.names])
+    return np.column_stack([columns, problem.W @ (fit.excess * p * beta)])
 
 
 def _iterate(
@@ -192,10 +193,10 @@ def _iterate(
 ) -> tuple[GravityFit, LinearProblem] | None:
     """Iterate a fit; return it and its problem, or None if gravity leaves its range."""
     for _ in range(MAX_STEPS):
-        stepped = _step(fit, problem, motion, free)
-        if stepped is None:
+        next_fit = _step(fit, problem, motion, free)
+        if next_fit is None:
             return None
-        fit = stepped
+        fit = next_fit
         change = np.linalg.norm(fit.robot.gravity - fit.nominal_gravity)
         if change > MAX_GRAVITY_CHANGE * np.linalg.norm(fit.nominal_gravity):
             return None
@@ -206,15 +207,15 @@ def _iterate(
 def _step(
     fit: GravityFit, problem: LinearProblem, motion: Motion, free: list[int]
 ) -> GravityFit | None:
-    """Step the free directions of gravity; None if there is no solution."""
+    """Make one step of gravity along the free axes; None if there is no solution."""
     estimate = WeightedLeastSquares().fit(problem)
     if not estimate.success:
         return None
     columns = gravity_columns(problem, motion, estimate.beta)[:, :, free]
     symbols = [f"gravity {k + 1}" for k in free]
-    flat = columns.reshape(len(problem.y), len(free))
+    rows = columns.reshape(len(problem.y), len(free))
     extended = WeightedLeastSquares().fit(
-        extend_problem(problem, flat, symbols, ["m/s^2"] * len(free))
+        extend_problem(problem, rows, symbols, ["m/s^2"] * len(free))
     )
     if not extended.success or extended.cov is None:
         return None
@@ -231,8 +232,8 @@ def _step(
 
 def _axes(gravity: Float1D) -> Float2D:
     """Compute two unit vectors perpendicular to gravity and one along it, shape (3, 3)."""
-    across = np.linalg.svd(gravity[None])[2][1:]
-    return np.vstack([across, gravity / np.linalg.norm(gravity)])
+    perpendicular_axes = np.linalg.svd(gravity[None])[2][1:]
+    return np.vstack([perpendicular_axes, gravity / np.linalg.norm(gravity)])
 
 
 def _is_better(gain: Float2D) -> bool:
@@ -240,6 +241,6 @@ def _is_better(gain: Float2D) -> bool:
 
     `gain` is the gain of the log-likelihood, shape (folds, n).
     """
-    return compute_worth(gain.sum(axis=1)) > MIN_GAIN and all(
-        compute_worth(-each) <= MIN_GAIN for each in gain.T
+    return robust_gain(gain.sum(axis=1)) > MIN_GAIN and all(
+        robust_gain(-each) <= MIN_GAIN for each in gain.T
     )

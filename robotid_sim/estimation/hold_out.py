@@ -194,11 +194,11 @@ class _Sums(NamedTuple):
         return beta, sigma, S, squares
 
 
-def compute_worth(gain: Float1D, errors: float = MIN_GAIN_OVER_ERROR) -> float:
-    """Compute the significant part of a gain of log-likelihood by block, shape (folds,).
+def robust_gain(gain: Float1D, errors: float = MIN_GAIN_OVER_ERROR) -> float:
+    """Compute the robust part of a gain of log-likelihood by block, shape (folds,).
 
-    This is the gain without the block of the largest gain; minus infinity if it is less than
-    `errors` times its standard error.
+    This is the gain without the block of the largest gain; minus infinity if the whole gain is at
+    most `errors` times its standard error.
     """
     return float(gain.sum() - gain.max()) if compute_certainty(gain) > errors else -np.inf
 
@@ -215,7 +215,7 @@ def predicts_better(before: LinearProblem, after: LinearProblem) -> Bool1D:
     `MIN_GAIN_OVER_ERROR` times its standard error.
     """
     gains = score_blocks(after) - score_blocks(before)
-    return np.array([compute_worth(gain) > MIN_GAIN for gain in gains.T])
+    return np.array([robust_gain(gain) > MIN_GAIN for gain in gains.T])
 
 
 def compute_certainty(gain: Float1D) -> float:

@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import LogError
-from robotid_sim.estimation.hold_out import FOLD_COUNT, MIN_GAIN, compute_certainty, compute_worth
+from robotid_sim.estimation.hold_out import FOLD_COUNT, MIN_GAIN, compute_certainty, robust_gain
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.selection import fit_groups, is_no_worse, pick_finalists, select_groups
@@ -172,7 +172,7 @@ class _TermSearch:
                 fit.beta[columns[0]] > 0.0 or not TERM_KINDS[term.kind].positive
                 for term, columns in zip(group, places, strict=True)
             ]
-            if all(positive) and compute_worth(gain) > margin:
+            if all(positive) and robust_gain(gain) > margin:
                 passed.append((group, gain))
         if not passed:
             return []
@@ -211,4 +211,4 @@ class _TermSearch:
 
 def _judge(gain: Float1D) -> tuple[bool, float]:
     """Return whether a term is significant given the others, and its gain over the error."""
-    return compute_worth(gain) > MIN_GAIN, compute_certainty(gain)
+    return robust_gain(gain) > MIN_GAIN, compute_certainty(gain)

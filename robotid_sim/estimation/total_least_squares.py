@@ -28,13 +28,13 @@ PERIOD_TOLERANCE = 1e-3
 """Maximum deviation of a period from a whole number of rows."""
 
 MIN_PAIR_SHARE = 0.5
-"""Minimum number of rows with another one a period later, over those of a period."""
+"""Minimum number of pairs of samples one period apart, over the number of samples of a period."""
 
 RESIDUAL_TOLERANCE = 1e-12
-"""Maximum residual over the torque that is a rounding error."""
+"""Residual over torque below which the residual counts as rounding error."""
 
 MIN_SIGNAL_SHARE = 0.1
-"""Minimum share of signal in a direction of the regressor."""
+"""Minimum share of the signal in the Gram matrix of the regressor, in every direction."""
 
 
 @document_attributes
@@ -78,34 +78,34 @@ class TotalLeastSquares(Estimator):
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
         wls = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
-        named: dict[str, Any] = {"estimator": "total-least-squares", "options": asdict(self)}
+        labels: dict[str, Any] = {"estimator": "total-least-squares", "options": asdict(self)}
         noise = None if not wls.success else difference_rows(problem)
         if noise is None:
-            return replace(wls, message=wls.message or MISSING_PERIODS_MESSAGE, **named)
-        rows, noisy = reduce_rows(problem), reduce_rows(noise)
+            return replace(wls, message=wls.message or MISSING_PERIODS_MESSAGE, **labels)
+        rows, noise_rows = reduce_rows(problem), reduce_rows(noise)
         beta, ratio = wls.beta, 1.0
         for _ in range(self.rounds):
             weights = 1.0 / _compute_rms(problem, beta)
-            beta, ratio = _smallest(rows.whole(weights), noisy.whole(weights), beta)
+            beta, ratio = _minimize_ratio(rows.whole(weights), noise_rows.whole(weights), beta)
         weights = 1.0 / _compute_rms(problem, beta)
-        bread = _bread(rows, noisy, weights, ratio)
+        bread = _bread(rows, noise_rows, weights, ratio)
         if bread is None:
-            return replace(wls, success=False, message=NOISE_MESSAGE, **named)
+            return replace(wls, success=False, message=NOISE_MESSAGE, **labels)
         block = choose_block_length(problem, beta, self.block)
         blocks = row_blocks_of(problem, block)
         scores = _scores(problem, noise, beta, weights, ratio, blocks)
-        freedom = len(scores) / max(len(scores) - len(beta), 1)
-        half = scores @ bread
-        R = rows.whole(weights)[:-1, :-1] @ bread
-        dof = np.full(len(beta), max(blocks - len(beta) / problem.dof, 1.0))
-        estimate = replace_parameters(problem, wls, beta, freedom * half.T @ half, R.T @ R, dof)
-        return replace(estimate, block=block, seconds=time.perf_counter() - began, **named)
+        small_sample_factor = len(scores) / max(len(scores) - len(beta), 1)
+        weighted_scores, R = scores @ bread, rows.whole(weights)[:-1, :-1] @ bread
+        degrees_of_freedom = np.full(len(beta), max(blocks - len(beta) / problem.dof, 1.0))
+        cov = small_sample_factor * weighted_scores.T @ weighted_scores
+        estimate = replace_parameters(problem, wls, beta, cov, R.T @ R, degrees_of_freedom)
+        return replace(estimate, block=block, seconds=time.perf_counter() - began, **labels)
 
 
 def difference_rows(problem: LinearProblem) -> LinearProblem | None:
     r"""Subtract rows a period apart; the result has the Gram matrix of the noise.
 
-    With m differences of N rows they are scaled by :math:`\sqrt{N / 2 m}`. None if the rows do not
+    The m differences of N samples are scaled by :math:`\sqrt{N / 2 m}`. None if the rows do not
     repeat often enough.
     """
     if problem.period is None:
@@ -116,9 +116,9 @@ def difference_rows(problem: LinearProblem) -> LinearProblem | None:
         return None
     if pairs * problem.dof <= problem.basis.rank:
         return None
-    scale, later = np.sqrt(0.5 * problem.samples / pairs), lag * problem.dof
-    W = scale * (problem.W[later:] - problem.W[:-later])
-    y = scale * (problem.y[later:] - problem.y[:-later])
+    scale, shift = np.sqrt(0.5 * problem.samples / pairs), lag * problem.dof
+    W = scale * (problem.W[shift:] - problem.W[:-shift])
+    y = scale * (problem.y[shift:] - problem.y[:-shift])
     return replace(problem, W=W, y=y, random=None, instruments=None, recordings=(), period=None)
 
 
@@ -128,11 +128,11 @@ def _compute_rms(problem: LinearProblem, beta: Float1D) -> Float1D:
     return np.where(rms > 0.0, rms, 1.0)
 
 
-def _smallest(R: Float2D, noise: Float2D, beta: Float1D) -> tuple[Float1D, float]:
-    """Find the parameters of the smallest ratio of two triangular factors, and that ratio.
+def _minimize_ratio(R: Float2D, noise: Float2D, beta: Float1D) -> tuple[Float1D, float]:
+    """Find the parameters of the smallest ratio of residual to noise, and its square.
 
-    Factors are of [W y], shape (b + 1, b + 1). Where residuals are rounding errors, beta is the
-    solution.
+    `R` and `noise` are triangular factors of [W y], shape (b + 1, b + 1). Where residuals are
+    rounding errors, `beta` is the solution.
     """
     if abs(R[-1, -1]) < RESIDUAL_TOLERANCE * np.linalg.norm(R[:, -1]):
         return beta, 1.0
@@ -163,14 +163,14 @@ def _scores(
     ratio: float,
     blocks: int,
 ) -> Float2D:
-    """Sum the estimating equations over the blocks of every joint, (n blocks, b)."""
+    """Sum the estimating equations over the blocks of every joint, shape (n blocks, b)."""
 
     def products(rows: LinearProblem) -> Float2D:
         residual = rows.unstack_rows(rows.y - rows.W @ beta) * weights**2
         return np.asarray(rows.unstack_rows(rows.W) * residual[:, :, None])
 
-    corrected, noisy = products(problem), products(noise)
-    corrected[: noise.samples] -= ratio * noisy
+    equations, noise_products = products(problem), products(noise)
+    equations[: noise.samples] -= ratio * noise_products
     edges = np.linspace(0, problem.samples, blocks + 1).round().astype(int)[:-1]
-    sums = np.add.reduceat(corrected, edges, axis=0)
+    sums = np.add.reduceat(equations, edges, axis=0)
     return np.asarray(sums.reshape(-1, problem.basis.rank))

@@ -41,9 +41,9 @@ TRUTH_CHANNELS = {
 }
 _OPTIONAL_TRUTH_CHANNELS = ("friction", "link_q", "link_dq", "link_ddq")
 SAMPLE_CHANNELS = ("torque_times", *(name for name in CHANNELS if name != "torque_constant"))
-"""Optional channels per sample."""
+"""Channels per sample besides the time; all but `q` and `tau_meas` are optional."""
 RECORDED_CHANNELS = ("recorded_times", "recorded_torques")
-"""Original samples of a resampled log, whose number differs."""
+"""Channels of the original samples of a resampled log; the number of these samples differs."""
 CHANNEL_UNITS = {
     "position": {"rad": "rad", "m": "m"},
     "velocity": {"rad": "rad/s", "m": "m/s"},
@@ -53,7 +53,7 @@ CHANNEL_UNITS = {
     "torque constant": {"rad": "N m/A", "m": "N/A"},
 }
 _COLUMNS = {"q": "q", "dq": "dq", "tau_cmd": "tau_cmd", "tau_meas": "tau", "current": "current"}
-"""Channels of a CSV and the prefixes of its column names."""
+"""Channels of a log, and the prefixes of their column names in a CSV."""
 _HEADER_FIELDS = ("torque_time_offset", "period", "seed")
 CSV_KEYS = ("schema", "joint_units", "origin", "torque_constant", *_HEADER_FIELDS)
 """Keys of the comment lines of a CSV."""
@@ -160,8 +160,8 @@ def _write_channels(
 def read_rows(path: Path, rows: slice) -> Log:
     """Read a slice of the samples of a log in HDF5.
 
-    The period is kept if the slice begins with the log. Raises `FileFormatError` if the file is not
-    a complete HDF5 file; see also `load_log`.
+    The period is kept if the slice starts at the first sample. Raises `FileFormatError` if the file
+    is not a complete HDF5 file; see also `load_log`.
     """
     if not h5py.is_hdf5(path):
         raise FileFormatError(
@@ -174,10 +174,10 @@ def read_rows(path: Path, rows: slice) -> Log:
             channels |= {name: file[name][()] for name in RECORDED_CHANNELS if name in file}
         truth = None
         if "truth" in file:
-            stored = [
+            truth_names = [
                 n for n in TRUTH_CHANNELS if n not in _OPTIONAL_TRUTH_CHANNELS or n in file["truth"]
             ]
-            truth = Truth(**{name: file["truth"][name][rows] for name in stored})
+            truth = Truth(**{name: file["truth"][name][rows] for name in truth_names})
         header = {key: file.attrs[key].item() for key in _HEADER_FIELDS if key in file.attrs}
         if rows.start:
             header.pop("period", None)
@@ -241,9 +241,11 @@ def _read_csv(path: Path) -> Log:
 
 
 def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D, path: Path) -> Log:
-    """Build the log of the lines of a CSV, with comment lines by key, see `CSV_KEYS`.
+    """Build a log from the columns of a CSV.
 
-    Values in SI units have shape (N, k), one column per name. Raises `LogError` if one is missing.
+    `header` has the values of the comment lines, by the keys `CSV_KEYS`. The values of the columns,
+    in SI units, have shape (N, k), one column per name. Raises `LogError` if a required column is
+    missing.
     """
     names = [name.strip() for name in names]
     joints = tuple(name.removeprefix("q.") for name in names if name.startswith("q."))

@@ -30,8 +30,8 @@ class DeltaWellSwarm(Population):
     with the best point p of the particle, the best point g of all, the mean :math:`\bar p` of the
     particles' best points, :math:`\varphi` and u uniform in [0, 1], and either sign equally likely,
     all for every coordinate. There are no velocities. The contraction coefficient :math:`\alpha`
-    falls linearly; below :math:`e^\gamma \approx 1.781` the distance to :math:`p'` shrinks on
-    average of its logarithm, and the particle converges [1]_.
+    falls linearly; below :math:`e^\gamma \approx 1.781` the logarithm of the distance to
+    :math:`p'` decreases on average, and the particle converges [1]_.
 
     References
     ----------
@@ -90,14 +90,14 @@ class QubitSwarm(VelocitySwarm):
         \theta &\leftarrow \theta + v
 
     with the linearly decreasing inertia of eq. (18). A qubit is measured as 1 with probability
-    :math:`\cos^2\theta`, eq. (28). The paper does not say how a measurement becomes a real number:
+    :math:`\cos^2\theta`, the corrected eq. (28), see below. The paper does not say how a
+    measurement becomes a real number:
 
     - ``expect`` takes the expectation between the bounds,
       :math:`x = l + (u - l) \cos^2\theta`, with one qubit per coordinate. It is deterministic.
     - ``bits`` draws the qubits, `bits` of them per coordinate, and reads them as a binary fraction
-    of
-      the box. With one bit per coordinate only corners of the box are reached, as in the paper read
-      literally. The memories hold the angles of the best measurements.
+      of the box. With one bit per coordinate only corners of the box are reached, as in the paper
+      read literally. The memories hold the angles of the best measurements.
 
     Equation (28) takes :math:`\alpha^2 = \cos^2\theta` for the probability of 0, after the state
     above has defined :math:`\alpha = \sin\theta`: the ``literal`` form. It exchanges 0 and 1, which
@@ -107,7 +107,8 @@ class QubitSwarm(VelocitySwarm):
     here, after `patience` iterations without a better point, every velocity gets a normal push.
 
     The printed c1 = 2.5, c2 = 1.5 with w = 0.99 are unstable; even at the end of the schedule they
-    lie outside the order-2 region. The default splits their sum evenly, which lies inside. The
+    lie outside the region of order-2 stability. The default splits their sum evenly, which lies
+    inside. The
     smallest inertia, 0.4, and the velocity limit are not in the paper.
 
     References
@@ -161,7 +162,7 @@ class QubitSwarm(VelocitySwarm):
         self._swarm = Swarm(
             angles, self._angle(share), self.velocity_limit / QUARTER_TURN, self.bounds
         )
-        self._waited = 0
+        self._idle_count = 0
         return self._measure_qubits()
 
     def _angle(self, probability: Float) -> Float:
@@ -184,13 +185,13 @@ class QubitSwarm(VelocitySwarm):
         return np.minimum(self.box.lower + share * self.box.width, self.box.upper)
 
     def _next(self, f: Float1D) -> Float2D:
-        swarm, before = self._swarm, self._swarm.leader_f
+        swarm, best_before = self._swarm, self._swarm.leader_f
         swarm.remember(f)
         w, c1, c2 = self.coefficients(self.progress)
         v = w * swarm.v + swarm.pulls(c1, c2, self.rng)  # [1] Algorithm 2, step 6
-        self._waited = 0 if swarm.leader_f < before else self._waited + 1
-        if self._waited >= self.patience:
-            self._waited = 0
+        self._idle_count = 0 if swarm.leader_f < best_before else self._idle_count + 1
+        if self._idle_count >= self.patience:
+            self._idle_count = 0
             v += self.push * self.rng.standard_normal(v.shape)
         swarm.fly(v)  # [1] Algorithm 2, step 7
         return self._measure_qubits()

@@ -20,7 +20,7 @@ from robotid_sim.model.diagnosis import (
     summary,
 )
 from robotid_sim.model.perturb import unlikely_masses
-from robotid_sim.model.plausibility import Fault, implausible
+from robotid_sim.model.plausibility import Fault, find_implausible
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
@@ -120,7 +120,7 @@ def check(
         fixed, states = read.repair(), random_states(read)
         torque = joint_torque(read, *states)
         report = repair_report(read, fixed, joint_torque(fixed, *states) - torque, rms(torque))
-    has_nominal, faults = config.nominal.file is not None, implausible(read)
+    has_nominal, faults = config.nominal.file is not None, find_implausible(read)
     if faults:  # a wrong unit would cause all other findings
         refusal = "; ".join(f"{fault.finding}: {fault.remedy}" for fault in faults)
         prospect: dict[str, Any] = {"refused": refusal}

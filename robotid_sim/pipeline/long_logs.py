@@ -171,7 +171,7 @@ def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedM
         step=states_per_row,
         edge=0,
         cutoff=tuned.rows.cutoff * dt,
-        cutoffs=tuned.rows.cycles(dt),
+        cutoffs=tuned.rows.cutoffs_per_sample(dt),
     )
     measured = np.broadcast_to(states["tau"].any(axis=0), states["tau"].shape)
     motion = Motion(

@@ -20,7 +20,7 @@ from robotid_sim.estimation.discrepancy import (
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.friction_fit import raise_row_rate
-from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_TESTED_GAIN_RATIO, compute_worth
+from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_TESTED_GAIN_RATIO, robust_gain
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.structure import EMPTY_STRUCTURE, set_term_values
 from robotid_sim.estimation.structure_search import MIN_ROWS
@@ -107,8 +107,8 @@ def _add_terms_by_need(
     model = base[0].model
     if delays_of(choice.model) != delays_of(model):
         gain = (after - before).sum(axis=1)
-        return with_terms if compute_worth(gain, MIN_TESTED_GAIN_RATIO) > MIN_GAIN else base
-    gains = [compute_worth(gain, MIN_TESTED_GAIN_RATIO) for gain in (after - before).T]
+        return with_terms if robust_gain(gain, MIN_TESTED_GAIN_RATIO) > MIN_GAIN else base
+    gains = [robust_gain(gain, MIN_TESTED_GAIN_RATIO) for gain in (after - before).T]
     better = (np.array(gains) > MIN_GAIN) & choice.joints_with_terms
     if not better.any():
         return base

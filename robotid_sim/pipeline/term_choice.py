@@ -9,7 +9,7 @@ import numpy as np
 from robotid_sim.arrays import Bool1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.friction_fit import estimate_eps, raise_row_rate, set_eps
-from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_TESTED_GAIN_RATIO, HeldOut, compute_worth
+from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_TESTED_GAIN_RATIO, HeldOut, robust_gain
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.structure import EMPTY_STRUCTURE, Structure
@@ -129,7 +129,7 @@ def choose_terms(
         tune_model(logs, nominal, basis, plan_without_delay), logs, plan_without_delay
     )
     gain = (other.scores - choice.scores).sum(axis=1)
-    return other if compute_worth(gain, MIN_TESTED_GAIN_RATIO) > MIN_GAIN else choice
+    return other if robust_gain(gain, MIN_TESTED_GAIN_RATIO) > MIN_GAIN else choice
 
 
 def delays_of(model: RevisedModel) -> list[float]:

@@ -16,7 +16,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.faults import torque_outliers
 
 MIN_SAMPLES = 50
-"""Minimum number of samples of the filters of this package."""
+"""Minimum number of samples that the filters of this package need."""
 
 
 @document_attributes
@@ -61,8 +61,11 @@ class Rows:
                 f"{self.outliers:g} and {self.low_velocity:g}"
             )
 
-    def cycles(self, dt: float) -> tuple[float, ...] | None:
-        """Return the cut-offs in cycles per sample of dt [s]; None if all joints share `cutoff`."""
+    def cutoffs_per_sample(self, dt: float) -> tuple[float, ...] | None:
+        """Return the cut-offs [cycles per sample], for samples dt [s] apart.
+
+        None if all joints share `cutoff`.
+        """
         return tuple(cutoff * dt for cutoff in self.cutoffs) or None
 
     def require_joints(self, count: int) -> None:
@@ -77,7 +80,7 @@ class Rows:
         """Compute the minimum period of an excitation with enough rows for a fit [s].
 
         A single period must suffice, because models are tested on one. dt is the sample time [s],
-        `rows` the number that a fit needs.
+        `rows` the number of rows that a fit needs.
         """
         step = max(1, round(1.0 / (self.rate * dt)))
         samples = 2 * round(self.edge / dt) + max(MIN_ROWS, rows) * step + 1
@@ -91,11 +94,12 @@ class Rows:
     def filter_for(
         self, log: Log, dq: Float2D | None = None, samples: slice | None = None
     ) -> RowFilter:
-        """Make the row filter of a log; the approach before time zero is dropped.
+        """Make the row filter of a log, without the samples before time zero.
 
-        `low_velocity` needs the velocity dq, shape (N, n); `samples`, if given, are used instead of
-        those that remain without the times `tail`. Raises `LogError` if the log is too short, and
-        `OptionError` if it is sampled too slowly, or joints have no cut-off.
+        Before time zero the robot moves to its start. `low_velocity` needs the velocity dq, shape
+        (N, n); `samples`, if given, replaces the slice that omits `tail` at both ends. Raises
+        `LogError` if the log is too short, and `OptionError` if it is sampled too slowly, or joints
+        have no cut-off.
         """
         self.require_joints(log.dof)
         if samples is None:
@@ -106,7 +110,7 @@ class Rows:
             step=max(1, round(1.0 / (self.rate * log.dt))),
             edge=round(self.edge / log.dt),
             cutoff=self.cutoff * log.dt,
-            cutoffs=self.cycles(log.dt),
+            cutoffs=self.cutoffs_per_sample(log.dt),
         )
         row_filter = add_gate(row_filter, np.broadcast_to(log.torque_measured, log.q.shape))
         if self.outliers:
@@ -129,7 +133,7 @@ class Preprocessor(ABC):
     """Whether it needs periodic logs."""
     exactness: ClassVar[float] = 1e-4
     """Maximum error of a parameter from a log without noise, over the Cramér–Rao bound at 1 %
-    torque noise; exact methods have rounding errors only."""
+    torque noise; the smaller, the more exact. The default allows for rounding errors only."""
 
     delay: float | None = None
     """Torque delay that it corrects [s]; None if unknown."""

@@ -182,7 +182,7 @@ CONFIGURATION = '"blas": {{"openblas configuration": r"OpenBLAS {} DYNAMIC_ARCH 
 def on_any_processor(monkeypatch) -> None:
     """Let the processor have what is needed, and nobody have chosen."""
     monkeypatch.delenv(openblas.CORETYPE_VARIABLE, raising=False)
-    monkeypatch.setattr(openblas, "processor_flags", lambda: openblas.NEEDED)
+    monkeypatch.setattr(openblas, "processor_flags", lambda: openblas.NEEDED_INSTRUCTIONS)
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_a_processor_works_with_the_kernels_that_others_have(monkeypatch) -> Non
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     versions = [openblas.openblas_of(package) for package in ("numpy", "scipy")]
     known = all(version is not None and version <= openblas.MAX_VERSION for version in versions)
-    if openblas.processor_flags() >= openblas.NEEDED and known:
+    if openblas.processor_flags() >= openblas.NEEDED_INSTRUCTIONS and known:
         assert done.stdout.split() == [openblas.KERNELS]
     else:
         assert openblas.common_kernels() == {}

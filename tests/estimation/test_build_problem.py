@@ -14,7 +14,7 @@ from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.friction_fit import raise_row_rate
-from robotid_sim.estimation.hold_out import DEGREES_OF_FREEDOM, HeldOut, compute_worth
+from robotid_sim.estimation.hold_out import DEGREES_OF_FREEDOM, HeldOut, robust_gain
 from robotid_sim.estimation.least_squares import (
     MAX_WEIGHT_RATIO,
     WeightedLeastSquares,
@@ -347,4 +347,4 @@ def test_random_effects_are_shrunk_by_their_variance():
 )
 def test_a_gain_of_one_block_is_worth_nothing(gain, sign):
     spread = np.linspace(-0.1, 0.1, 8)
-    assert np.sign(compute_worth(np.array(gain) + spread)) == sign
+    assert np.sign(robust_gain(np.array(gain) + spread)) == sign

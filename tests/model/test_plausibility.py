@@ -11,7 +11,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.mjcf import write_mjcf
-from robotid_sim.model.plausibility import implausible
+from robotid_sim.model.plausibility import find_implausible
 from robotid_sim.model.robot import Robot
 
 BRANCHED = ("tiago", "baxter")
@@ -20,7 +20,7 @@ BRANCHED = ("tiago", "baxter")
 @pytest.mark.parametrize("name", sorted({*catalog(), *EXAMPLES} - {*BRANCHED}))
 def test_robots_as_published_are_plausible(name) -> None:
     robot = Robot.from_urdf(urdf_path(name), assume_limits=True, formal=True)
-    assert implausible(robot) == []
+    assert find_implausible(robot) == []
 
 
 def scaled(robot, *, length=1.0, mass=1.0):
@@ -38,9 +38,9 @@ def scaled(robot, *, length=1.0, mass=1.0):
 
 
 def test_lengths_in_mm_and_masses_in_g_are_named(irb140) -> None:
-    (fault,) = implausible(scaled(irb140, length=1000.0))
+    (fault,) = find_implausible(scaled(irb140, length=1000.0))
     assert fault.finding.endswith("m long: lengths look like mm")
-    (fault,) = implausible(scaled(irb140, mass=1000.0))
+    (fault,) = find_implausible(scaled(irb140, mass=1000.0))
     assert fault.finding.endswith("masses look like g")
 
 
@@ -62,7 +62,7 @@ def test_a_wide_arm_in_kg_mm2_is_not_taken_for_one_in_g_cm2(tmp_path) -> None:
     joints = joint.format(1, "base", 0) + joint.format(2, "l1", 1)
     path = tmp_path / "arm.urdf"
     path.write_text(f'<robot name="arm"><link name="base"/>{links}{joints}</robot>')
-    (fault,) = implausible(Robot.from_urdf(path, formal=True))
+    (fault,) = find_implausible(Robot.from_urdf(path, formal=True))
     assert fault.finding == "inertia of l1, l2 looks like kg mm²; × 1e-06"
 
 
@@ -70,9 +70,12 @@ def test_one_link_of_another_decade_is_named(irb140) -> None:
     links = list(irb140.links)
     mass, com, central = inertia.unpack(links[2].phi)
     links[2] = replace(links[2], phi=inertia.pack(mass, com, 1000.0 * central))
-    (fault,) = implausible(replace(irb140, links=tuple(links)))
+    (fault,) = find_implausible(replace(irb140, links=tuple(links)))
     name = links[2].name
-    assert fault.finding == f"inertia of {name} is too large for the arm: a decimal point?"
+    assert (
+        fault.finding
+        == f"inertia of {name} is too large for the arm; a decimal point may be misplaced"
+    )
     assert fault.remedy == "multiply it by 0.001, or correct it"
 
 

@@ -197,7 +197,7 @@ def test_the_adaptive_preprocessor_says_how_far_the_rows_of_joints_go(engine, ar
     tuned = Adaptive(low_pass=BY_JOINT, method="rts").tune(case.log, case.nominal)
     assert f"rows of joints up to {tuned.rows.cutoffs[0]:g}" in tuned.message
     motion = tuned(case.log, case.nominal)
-    assert motion.row_filter.cutoffs == tuned.rows.cycles(case.log.dt)
+    assert motion.row_filter.cutoffs == tuned.rows.cutoffs_per_sample(case.log.dt)
 
 
 def test_wrong_words_and_cutoffs_are_refused():
