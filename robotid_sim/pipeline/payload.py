@@ -25,6 +25,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config_tables import PayloadConfig
 from robotid_sim.pipeline.currents import add_constants, read_constants, replace_constants
+from robotid_sim.pipeline.export import Format
 from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.identify import check_logs
 from robotid_sim.pipeline.predict import SavedEstimate
@@ -34,10 +35,10 @@ from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import apply_saved_eps, apply_saved_gravity
 
 CONTROLLERS = {
-    "franka": "franka-endeffector",
-    "kuka": "kuka-load",
-    "ros2": "ros2-inertia",
-    "ur": "ur-payload",
+    "franka": Format.FRANKA,
+    "kuka": Format.KUKA,
+    "ros2": Format.ROS2,
+    "ur": Format.UR,
 }
 """Format of a load by the name of a controller."""
 

@@ -14,7 +14,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.certificate import Certificate
 from robotid_sim.pipeline.compare import EstimateComparison, make_tracking_rows
 from robotid_sim.pipeline.engine_comparison import engine_title
-from robotid_sim.pipeline.result import CheckResult, StudyResult
+from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.report.figures.excitation import MOTION_NAME
 from robotid_sim.report.figures.parameters import differences, plot_pooled_differences
 from robotid_sim.report.loop_section import MILLI_FACTOR
@@ -335,23 +335,6 @@ def _differences(certificate: Certificate) -> tuple[Section, ...]:
             charts=(differences(first), *((plot_pooled_differences(pairs),) if several else ())),
             tables=(pair_table(Agreement((first,), FALSE_ALARM_RATE)), difference_table(first)),
         ),
-    )
-
-
-def _explain_statistic(checks: Sequence[CheckResult], pairs: Sequence[Difference]) -> str:
-    """Explain the joint statistic of all parameters."""
-    explanation = (
-        "The compared estimates are unconstrained: the difference d of two estimates of one robot "
-        "has the covariance C = C₁ + C₂, and dᵀ C⁻¹ d over the number of parameters is about 1."
-    )
-    band = next((check for check in checks if check.name == "estimates_agree_jointly"), None)
-    if band is None:
-        return f"{explanation} The covariances follow from too few residuals for a test."
-    total, directions = sum(p.chi_squared for p in pairs), sum(p.rank for p in pairs)
-    return (
-        f"{explanation} Here it is {number(total, 4)} for {directions} parameters, "
-        f"{number(band.value, 3)} each; between {number(band.lower, 3)} and "
-        f"{number(band.limit, 3)} the estimates agree."
     )
 
 
