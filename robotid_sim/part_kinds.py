@@ -124,7 +124,7 @@ def _term_tables(name: str) -> list[Table]:
 
     kind = TERMS[name]
     pairs = list(zip(kind.symbols, kind.units, strict=True))
-    pairs += [] if kind.shape is None else [(kind.shape.name, kind.shape.unit)]
+    pairs += [] if kind.constant is None else [(kind.constant.name, kind.constant.unit)]
     rows = [{"symbol": s, "unit": unit_of(unit, "rad")} for s, unit in pairs]
     return [_table("parameters, for a joint that turns", rows)]
 

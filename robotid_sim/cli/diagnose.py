@@ -16,7 +16,7 @@ def diagnose(
 ) -> int:
     """Find faults in a log or in the nominal model: cause, joint, evidence, remedy.
 
-    For a machine's log ROBOT is the nominal model. Exit 1 if there is a cause.
+    For a machine's log ROBOT is the nominal model. Exit 1 if a fault is found.
     """
     from robotid_sim.pipeline.assess import diagnose as diagnose_log
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot

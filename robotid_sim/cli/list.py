@@ -12,12 +12,12 @@ from robotid_sim.table import Table
 
 
 def kind_names(incomplete: str) -> options.Words:
-    """Return the kinds that begin like a word."""
+    """Return the kinds whose names begin with the incomplete word."""
     return [(key, kind.summary) for key, kind in PART_KINDS.items() if key.startswith(incomplete)]
 
 
 def item_names(ctx: typer.Context, incomplete: str) -> options.Words:
-    """Return the items of the kind before it that begin like a word."""
+    """Return the items of the given kind whose names begin with the incomplete word."""
     kind = str(ctx.params.get("kind"))
     return options.names(kind)(incomplete) if kind in PART_KINDS else []
 

@@ -59,9 +59,9 @@ class FittedTerm:
         """Format its parameters, for a joint in rad or m."""
         kind = TERM_KINDS[self.term.kind]
         rows = list(zip(kind.symbols, kind.units, self.term.values, self.std, strict=True))
-        if kind.shape is not None and not kind.coupled and self.term.shape is not None:
+        if kind.constant is not None and not kind.coupled and self.term.shape is not None:
             about = 0.0 if self.shape_std is None else self.shape_std
-            rows.append((kind.shape.name, kind.shape.unit, self.term.shape, about))
+            rows.append((kind.constant.name, kind.constant.unit, self.term.shape, about))
         bounded = [len(rows) - 1] if self.at_bound else []
         return [
             " ".join(

@@ -80,12 +80,12 @@ def choose_structure(
     while terms:
         structure = fit_terms(rows, terms)
         sizes = [np.abs(t.term.values) / np.maximum(t.std, MIN_FLOAT) for t in structure.terms]
-        shown = [
+        ratios = [
             float(size[0] if term.kind == SPRING else size.max())
             for term, size in zip(terms, sizes, strict=True)
         ]
-        k = int(np.argmin(shown))
-        if shown[k] > SIGNIFICANCE:
+        k = int(np.argmin(ratios))
+        if ratios[k] > SIGNIFICANCE:
             return structure
         worst = terms.pop(k)
         offset = rows.candidate(OFFSET_KIND, worst.joint, None, None)
@@ -182,22 +182,22 @@ class _TermSearch:
 
     def _optimize_constant(self, term: Candidate, others: Sequence[Candidate]) -> Candidate:
         """Optimize the constant of a candidate, given others."""
-        shape = TERM_KINDS[term.kind].shape
-        if shape is None or shape.bounds is None or term.shape is None:
+        kind_constant = TERM_KINDS[term.kind].constant
+        if kind_constant is None or kind_constant.bounds is None or term.constant is None:
             return term
-        problem, residual = self.rows.problem, self.rows.residual(others)
+        problem, projection = self.rows.problem, self.rows.residual_projection(others)
         y = problem.unstack_rows(problem.y)
 
         def cost(constant: float) -> float:
             trial = self.rows.candidate(term.kind, term.joint, term.partner, constant)
-            return -float(residual.gains(y, [trial.columns])[0])
+            return -float(projection.gains(y, [trial.columns])[0])
 
-        unit = float(self.rows.eps[term.joint]) if shape.of_eps else 1.0
-        low, high = (unit * bound for bound in shape.bounds)
+        unit = float(self.rows.eps[term.joint]) if kind_constant.of_eps else 1.0
+        low, high = (unit * bound for bound in kind_constant.bounds)
         span = np.log(
             [
-                max(low, term.shape / CONSTANT_RANGE_FACTOR),
-                min(high, term.shape * CONSTANT_RANGE_FACTOR),
+                max(low, term.constant / CONSTANT_RANGE_FACTOR),
+                min(high, term.constant * CONSTANT_RANGE_FACTOR),
             ]
         )
         best = minimize_scalar(

@@ -29,16 +29,16 @@ from robotid_sim.model.robot import Robot
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate(Hypothesis):
-    """One term of one joint, its rows as columns."""
+    """One term of one joint, with its columns of the regressor rows."""
 
     joint: int
     partner: int | None
-    shape: float | None
+    constant: float | None
 
     @property
     def key(self) -> tuple[str, int, int | None, float | None]:
-        """Key of which at most one term exists."""
-        constant = self.shape if TERM_KINDS[self.kind].several else None
+        """Key that no two terms of a model share."""
+        constant = self.constant if TERM_KINDS[self.kind].allows_several else None
         return self.kind, self.joint, self.partner, constant
 
 
@@ -51,25 +51,26 @@ class TermRows:
     states: TermStates
     """States of the whole motion."""
     eps: Float1D
-    rotors: Float1D
-    """Rotor inertia of the model of the loads [kg m^2 or kg], shape (n,)."""
+    rotor_inertia: Float1D
+    """Rotor inertia of the model from which the transmitted torques are computed [kg m^2 or kg],
+    shape (n,)."""
 
     @classmethod
     def from_problem(
         cls, problem: LinearProblem, motion: Motion, nominal: Robot, beta: Float1D
     ) -> Self:
-        """Make the rows of a motion, with the loads by base parameters."""
+        """Make the rows of a motion, with the transmitted torques of base parameters `beta`."""
         phi = problem.basis.complete(beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
         state = (motion.q, motion.dq, motion.ddq)
-        # Fv is the value at the mean time.
+        # Times count from the middle of the motion: Fv of a warming joint is its value there.
         states = TermStates.from_motion(model, *state, t=motion.from_middle)
         return cls(
             problem=problem,
             motion=motion,
             states=states,
             eps=nominal.eps,
-            rotors=np.array([joint.rotor_inertia for joint in model.joints]),
+            rotor_inertia=np.array([joint.rotor_inertia for joint in model.joints]),
         )
 
     def candidates(self, kinds: Sequence[str]) -> list[Candidate]:
@@ -80,13 +81,13 @@ class TermRows:
         terms: list[Candidate] = []
         dof = self.problem.dof
         for kind in kinds:
-            shape = TERM_KINDS[kind].shape
-            for tried in (None,) if shape is None else shape.tried:
+            constant = TERM_KINDS[kind].constant
+            for value in (None,) if constant is None else constant.start_values:
                 if TERM_KINDS[kind].coupled:
-                    terms += [self.candidate(kind, j, j - 1, tried) for j in range(1, dof)]
+                    terms += [self.candidate(kind, j, j - 1, value) for j in range(1, dof)]
                     continue
-                unit = self.eps if shape is not None and shape.of_eps else np.ones(dof)
-                constants = None if tried is None else tried * unit
+                unit = self.eps if constant is not None and constant.of_eps else np.ones(dof)
+                constants = None if value is None else value * unit
                 rows = rows_of(self.motion, term_signals(kind, self.states, constants))
                 terms += [
                     Candidate(
@@ -100,30 +101,30 @@ class TermRows:
                 ]
         return [term for term in terms if term.columns.any()]
 
-    def candidate(self, kind: str, j: int, partner: int | None, shape: float | None) -> Candidate:
-        """Make a candidate with its rows."""
-        columns = term_columns(kind, self.states, j, shape, partner)
-        return Candidate(kind, j, rows_of(self.motion, columns), partner, shape)
+    def candidate(self, kind: str, j: int, partner: int | None, value: float | None) -> Candidate:
+        """Make a candidate with its rows; `value` is its constant."""
+        columns = term_columns(kind, self.states, j, value, partner)
+        return Candidate(kind, j, rows_of(self.motion, columns), partner, value)
 
     def sum_by_block(self, *candidates: Candidate) -> HeldOut:
-        """Sum the products of columns, with those of some candidates, by block."""
+        """Sum the products of the columns of the problem and of the candidates, by block."""
         return HeldOut.from_problem(self.problem, *(c.columns for c in candidates))
 
     def fit(self, chosen: Sequence[Candidate]) -> Fit:
-        """Fit with some candidates."""
+        """Fit the problem with the columns of chosen candidates."""
         blocks = self.sum_by_block(*chosen)
         return blocks.fit(np.arange(blocks.products.shape[-1] - 1))
 
     def count_columns(self, chosen: Sequence[Candidate]) -> int:
-        """Count the columns with some candidates."""
+        """Count the columns of the problem and of chosen candidates."""
         return int(self.problem.basis.rank + sum(c.size for c in chosen))
 
     def list_columns(self, chosen: Sequence[Candidate]) -> list[Int1D]:
-        """List the columns of candidates after those of the problem."""
+        """List the column indices of every candidate; the columns of the problem come first."""
         return list_groups(self.problem.basis.rank, [c.size for c in chosen])
 
-    def residual(self, chosen: Sequence[Candidate]) -> ResidualProjection:
-        """Make the projection onto the complement of the columns with some candidates."""
+    def residual_projection(self, chosen: Sequence[Candidate]) -> ResidualProjection:
+        """Make the projection that removes the columns of the problem and of chosen candidates."""
         problem = self.problem
         is_measured = np.tile(problem.measured_joints, (problem.samples, 1))
         parts = [problem.unstack_rows(problem.W), *(c.columns for c in chosen)]
@@ -134,21 +135,21 @@ class TermRows:
     def estimate_gains(self, chosen: Sequence[Candidate], others: Sequence[Candidate]) -> Float1D:
         """Estimate the gain of other candidates, given chosen ones, for fixed noise."""
         y = self.problem.unstack_rows(self.problem.y)
-        return self.residual(chosen).gains(y, [c.columns for c in others])
+        return self.residual_projection(chosen).gains(y, [c.columns for c in others])
 
 
 DIFFERENCE_STEP = 1e-3
-"""Relative change of a constant in derivatives by it."""
+"""Relative step of a constant for derivatives with respect to it."""
 
 MAX_STEPS, MAX_STEP = 8, 0.2
-"""Maximum number of steps of constants, and maximum step of a logarithm."""
+"""Maximum number of steps of the constants, and maximum step of the logarithm of a constant."""
 
 STEP_TOLERANCE = 0.02
 """Maximum step over the standard deviation of a constant at convergence."""
 
 ROTOR_STD = 0.2
-"""Relative standard deviation of the nominal rotor inertia if only its sum with the links is
-identifiable."""
+"""Relative standard deviation of the nominal rotor inertia if only its sum with the inertia of
+the links is identifiable."""
 
 
 def refit_terms(
@@ -156,7 +157,7 @@ def refit_terms(
 ) -> Structure:
     """Fit the terms of a structure to the rows of a different motion.
 
-    The bodies of the `model` determine the loads.
+    The bodies of `model` determine the transmitted torques.
     """
     if not structure.terms:
         return structure
@@ -176,12 +177,12 @@ def fit_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
     chosen, rank = _refine_constants(rows, chosen), rows.problem.basis.rank
     problem, names = rows.problem, rows.problem.joint_names
     fits = _fits(problem, rows, chosen)
-    random = _rotor_torque(rows, chosen, fits.constants_fixed.beta[rank:])
-    if random is not problem.random:
-        fits = _fits(replace(problem, random=random), rows, chosen)
-    columns, linear, fit, curved = fits
+    random_effects = _rotor_torque(rows, chosen, fits.constants_fixed.beta[rank:])
+    if random_effects is not problem.random:
+        fits = _fits(replace(problem, random=random_effects), rows, chosen)
+    columns, linear, fit, fitted_constants = fits
     end = rank + columns.shape[1]
-    log_std = dict(zip(curved, fit.std[end:], strict=True))
+    log_std = dict(zip(fitted_constants, fit.std[end:], strict=True))
     places, terms = rows.list_columns(chosen), []
     gains = compute_gains(rows.sum_by_block(*chosen), np.arange(end), places)
     for k, (term, span, gain) in enumerate(zip(chosen, places, gains, strict=True)):
@@ -190,13 +191,13 @@ def fit_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
         joint, *partner = (names[j] for j in (term.joint, term.partner) if j is not None)
         terms.append(
             FittedTerm(
-                term=JointTerm(term.kind, joint, tuple(values.tolist()), term.shape, *partner),
+                term=JointTerm(term.kind, joint, tuple(values.tolist()), term.constant, *partner),
                 std=tuple(fit.std[span].tolist()),
-                shape_std=float(log_std[k]) * float(term.shape or 0.0) if k in log_std else None,
+                shape_std=float(log_std[k]) * float(term.constant or 0.0) if k in log_std else None,
                 gain=float(gain.sum()),
                 gain_std=float(np.sqrt(gain.size) * gain.std(ddof=1)),
                 torque=float(np.sqrt((torque**2).mean())),
-                at_bound=term.shape in _bounds(rows, term),
+                at_bound=term.constant in _bounds(rows, term),
             )
         )
     cov = np.zeros((end, end)) if fit.cov is None else fit.cov
@@ -211,32 +212,33 @@ class _Fits(NamedTuple):
     constants_fixed: Estimate
     """Fit with fixed constants of the terms."""
     with_constants: Estimate
-    """Fit with steps of their logarithms as further parameters, if that has a solution."""
-    curved: list[int]
-    """Indices of the terms whose constants have steps."""
+    """Fit with steps of the logarithms of the constants as further parameters; that with fixed
+    constants if it has no solution."""
+    fitted_constants: list[int]
+    """Indices of the terms whose constants were fitted too."""
 
 
 def _fits(problem: LinearProblem, rows: TermRows, chosen: Sequence[Candidate]) -> _Fits:
     columns = np.concatenate([c.columns for c in chosen], axis=2).reshape(len(problem.y), -1)
     linear = _fit(problem, columns)
     # Torque per change of the logarithm of a constant, and the indices of the terms.
-    beta, tangents, curved = linear.beta[problem.basis.rank :], [], []
+    beta, tangents, fitted_constants = linear.beta[problem.basis.rank :], [], []
     for k, place in enumerate(list_groups(0, [c.size for c in chosen])):
         term = chosen[k]
-        shape = TERM_KINDS[term.kind].shape
-        if shape is None or shape.bounds is None or term.shape is None:
+        constant = TERM_KINDS[term.kind].constant
+        if constant is None or constant.bounds is None or term.constant is None:
             continue
         names = (term.kind, term.joint, term.partner)
         high, low = (
-            rows.candidate(*names, term.shape * (1.0 + h)).columns
+            rows.candidate(*names, term.constant * (1.0 + h)).columns
             for h in (DIFFERENCE_STEP, -DIFFERENCE_STEP)
         )
         tangents.append(((high - low) @ beta[place] / (2.0 * DIFFERENCE_STEP)).ravel())
-        curved.append(k)
-    if curved:
+        fitted_constants.append(k)
+    if fitted_constants:
         fit = _fit(problem, np.column_stack([columns, *tangents]))
         if fit.success:
-            return _Fits(columns, linear, fit, curved)
+            return _Fits(columns, linear, fit, fitted_constants)
     return _Fits(columns, linear, linear, [])
 
 
@@ -247,21 +249,21 @@ def _refine_constants(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candi
     """
     best, likelihood = list(chosen), rows.fit(chosen).likelihood
     for _ in range(MAX_STEPS):
-        columns, _, fit, curved = _fits(rows.problem, rows, best)
-        if not curved:
+        columns, _, fit, fitted_constants = _fits(rows.problem, rows, best)
+        if not fitted_constants:
             break
-        end, tried = rows.problem.basis.rank + columns.shape[1], list(best)
+        end, terms = rows.problem.basis.rank + columns.shape[1], list(best)
         steps = np.clip(fit.beta[end:], -MAX_STEP, MAX_STEP)
-        for k, step in zip(curved, steps.tolist(), strict=True):
+        for k, step in zip(fitted_constants, steps.tolist(), strict=True):
             term = best[k]
-            assert term.shape is not None
+            assert term.constant is not None
             low, high = _bounds(rows, term)
-            constant = min(max(term.shape * float(np.exp(step)), low), high)
-            tried[k] = rows.candidate(term.kind, term.joint, term.partner, constant)
-        raised = rows.fit(tried).likelihood
-        if raised <= likelihood:
+            constant = min(max(term.constant * float(np.exp(step)), low), high)
+            terms[k] = rows.candidate(term.kind, term.joint, term.partner, constant)
+        tried_likelihood = rows.fit(terms).likelihood
+        if tried_likelihood <= likelihood:
             break
-        best, likelihood = tried, raised
+        best, likelihood = terms, tried_likelihood
         if np.all(np.abs(steps) <= STEP_TOLERANCE * fit.std[end:]):
             break
     return best
@@ -269,11 +271,11 @@ def _refine_constants(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candi
 
 def _bounds(rows: TermRows, term: Candidate) -> tuple[float, ...]:
     """Compute the bounds of the constant of a term; empty if it is not optimized."""
-    shape = TERM_KINDS[term.kind].shape
-    if shape is None or shape.bounds is None:
+    constant = TERM_KINDS[term.kind].constant
+    if constant is None or constant.bounds is None:
         return ()
-    unit = float(rows.eps[term.joint]) if shape.of_eps else 1.0
-    return unit * shape.bounds[0], unit * shape.bounds[1]
+    unit = float(rows.eps[term.joint]) if constant.of_eps else 1.0
+    return unit * constant.bounds[0], unit * constant.bounds[1]
 
 
 def _rotor_torque(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> Float2D | None:
@@ -290,14 +292,14 @@ def _rotor_torque(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) 
         if term.kind != LOADED or symbol not in problem.basis.in_combination:
             continue
         j = term.joint
-        rotor = ROTOR_STD * rows.rotors[j] * states.ddq[:, j]
+        rotor = ROTOR_STD * rows.rotor_inertia[j] * states.ddq[:, j]
         torque = np.zeros_like(states.q)
         torque[:, j] = value * states.sign[:, j] * np.sign(states.load[:, j]) * rotor
         columns.append(rows_of(rows.motion, torque).ravel())
     if not columns:
         return problem.random
-    random = [] if problem.random is None else [problem.random]
-    return np.column_stack([*random, *columns])
+    effects = [] if problem.random is None else [problem.random]
+    return np.column_stack([*effects, *columns])
 
 
 def _fit(problem: LinearProblem, columns: Float2D) -> Estimate:

@@ -16,18 +16,18 @@ from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.renamed import RENAMED_KINDS, upgrade_word
 
 
-class TermShape(NamedTuple):
+class TermConstant(NamedTuple):
     """The nonlinear constant of a kind of term."""
 
     name: str
     unit: str
     """Unit, with ``{q}`` for the unit of the joint."""
-    tried: tuple[float, ...]
+    start_values: tuple[float, ...]
     """Start values of a search; a velocity is relative to the joint's eps."""
     bounds: tuple[float, float] | None = None
-    """Range of a search; None if only these values are allowed."""
+    """Range of a search; None if only the start values are allowed."""
     of_eps: bool = False
-    """Whether it is a velocity, relative to eps."""
+    """Whether the constant is a velocity, relative to eps."""
 
 
 class TermKind(NamedTuple):
@@ -36,16 +36,16 @@ class TermKind(NamedTuple):
     symbols: tuple[str, ...]
     """Names of the parameters."""
     units: tuple[str, ...]
-    """Their units, with ``{t}`` for that of the torque and ``{q}`` for that of the joint."""
+    """Units of the parameters; ``{t}`` is that of the torque, ``{q}`` that of the joint."""
     words: str
     """Description."""
-    shape: TermShape | None = None
+    constant: TermConstant | None = None
     coupled: bool = False
     """Whether it acts on the joint and on the one before it."""
     positive: bool = False
     """Whether it dissipates energy, so that its first parameter is positive."""
-    several: bool = False
-    """Whether a joint may have several with different constants, such as harmonics."""
+    allows_several: bool = False
+    """Whether a joint may have several terms with different constants, such as harmonics."""
     table: bool = False
     """Whether its parameters are the rows of a table, which a fit treats as known."""
 
@@ -59,21 +59,21 @@ TERM_KINDS: Mapping[str, TermKind] = {
         ("Fe",),
         ("{t}",),
         "Coulomb friction with another transition velocity",
-        TermShape("w", "{q}/s", (0.1, 0.3, 3.0, 10.0, 30.0), (0.02, 100.0), of_eps=True),
+        TermConstant("w", "{q}/s", (0.1, 0.3, 3.0, 10.0, 30.0), (0.02, 100.0), of_eps=True),
         positive=True,
     ),
     "stribeck": TermKind(
         ("Fp",),
         ("{t}",),
         "Coulomb friction that decreases with velocity (Stribeck)",
-        TermShape("vs", "{q}/s", (3.0, 6.0, 12.0, 24.0), (1.5, 60.0), of_eps=True),
+        TermConstant("vs", "{q}/s", (3.0, 6.0, 12.0, 24.0), (1.5, 60.0), of_eps=True),
         positive=True,
     ),
     "curved-viscous": TermKind(
         ("Fa",),
         ("{t} (s/{q})^a",),
         "viscous friction whose slope changes with speed",
-        TermShape("a", "1", (0.5, 2.0, 3.0)),
+        TermConstant("a", "1", (0.5, 2.0, 3.0)),
     ),
     "load-dependent-friction": TermKind(
         ("mu",),
@@ -85,21 +85,21 @@ TERM_KINDS: Mapping[str, TermKind] = {
         ("Fs", "Fk"),
         ("{t}", "{t}"),
         "Coulomb friction that depends on the position",
-        TermShape("k", "1/turn", (1.0, 2.0, 3.0, 4.0)),
-        several=True,
+        TermConstant("k", "1/turn", (1.0, 2.0, 3.0, 4.0)),
+        allows_several=True,
     ),
     "cogging": TermKind(
         ("Ts", "Tk"),
         ("{t}", "{t}"),
         "a torque that repeats with the position",
-        TermShape("k", "1/turn", (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)),
-        several=True,
+        TermConstant("k", "1/turn", (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)),
+        allows_several=True,
     ),
     "presliding": TermKind(
         ("Fd",),
         ("{t}",),
         "Coulomb friction that builds up over a distance (Dahl)",
-        TermShape("d", "{q}", (3e-4, 1e-3, 3e-3, 1e-2), (5e-5, 0.05)),
+        TermConstant("d", "{q}", (3e-4, 1e-3, 3e-3, 1e-2), (5e-5, 0.05)),
         positive=True,
     ),
     "spring": TermKind(("ks", "Ts0"), ("{t}/{q}", "{t}"), "a spring"),
@@ -111,7 +111,7 @@ TERM_KINDS: Mapping[str, TermKind] = {
         ("Im", "Fvm", "Fcm"),
         ("{t} s^2/{q}", "{t} s/{q}", "{t}"),
         "a motor that two joints share, with its inertia and friction",
-        TermShape("side", "1", (1.0, -1.0)),
+        TermConstant("side", "1", (1.0, -1.0)),
         coupled=True,
     ),
 }
@@ -148,7 +148,7 @@ class JointTerm:
     values: tuple[float, ...]
     """Parameters in the order of the kind's symbols, SI units; tables row by row."""
     shape: float | None = None
-    """The nonlinear constant, if it has one."""
+    """Nonlinear constant; None if the kind has none."""
     partner: str | None = None
     """Previous joint, if the motor drives two joints."""
 
@@ -169,11 +169,11 @@ class JointTerm:
                 f"{self.kind} of {self.joint} needs two or more rows of position and torque, the "
                 "positions rising"
             )
-        if (self.shape is None) != (kind.shape is None):
-            name = "no constant" if kind.shape is None else kind.shape.name
+        if (self.shape is None) != (kind.constant is None):
+            name = "no constant" if kind.constant is None else kind.constant.name
             raise OptionError(f"{self.kind} of {self.joint} needs {name}; got {self.shape}")
-        if kind.shape is not None and not kind.coupled and not float(self.shape or 0.0) > 0.0:
-            raise OptionError(f"{self.kind} of {self.joint}: {kind.shape.name} must be positive")
+        if kind.constant is not None and not kind.coupled and not float(self.shape or 0.0) > 0.0:
+            raise OptionError(f"{self.kind} of {self.joint}: {kind.constant.name} must be positive")
         if kind.coupled != (self.partner is not None):
             raise OptionError(f"{self.kind} of {self.joint}: only coupled joints have a partner")
 

@@ -36,8 +36,8 @@ CONSTANTS = {"transition-velocity": 0.1, "stribeck": 0.12, "presliding": 4e-3}
 def term(robot, kind, joint=4):
     """Return a term of a joint with numbers of a sensible size."""
     values = NUMBERS.get(kind, (0.4, 0.3)[: len(TERM_KINDS[kind].symbols)])
-    shape = TERM_KINDS[kind].shape
-    constant = None if shape is None else CONSTANTS.get(kind, shape.tried[0])
+    shape = TERM_KINDS[kind].constant
+    constant = None if shape is None else CONSTANTS.get(kind, shape.start_values[0])
     partner = robot.joint_names[joint - 1] if TERM_KINDS[kind].coupled else None
     return JointTerm(kind, robot.joint_names[joint], values, constant, partner)
 

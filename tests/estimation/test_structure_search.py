@@ -183,7 +183,7 @@ def test_constants_settle_wherever_their_search_stopped(case, law):
 
 
 def test_a_constant_at_a_bound_of_its_search_is_said_to_be(case):
-    name, least = case.robot.joint_names[4], TERM_KINDS["presliding"].shape.bounds[0]
+    name, least = case.robot.joint_names[4], TERM_KINDS["presliding"].constant.bounds[0]
     for distance, at_bound in ((0.5 * least, True), (3e-3, False)):
         motion, problem = fitted(case, [JointTerm("presliding", name, (1.0,), distance)])
         rows = TermRows.from_problem(problem, motion, case.robot, case.beta)
