@@ -16,8 +16,8 @@ Interpolation = Literal["linear", "cubic", "quintic"]
 class PlayedMotion:
     """Motion through set points at a uniform rate, at rest before and after it.
 
-    Lines are averaged over the time between two set points, as the fine interpolators of drives do:
-    a quadratic B-spline, without the constant delay.
+    Linear interpolation is averaged over the time between two set points, as the fine interpolators
+    of drives do; this gives a quadratic B-spline. The constant delay is omitted.
     """
 
     joint_names: tuple[str, ...]

@@ -28,10 +28,10 @@ from robotid_sim.model.robot import Robot
 CONE_MARGIN = 3e-6
 """Minimum eigenvalue of a body's pseudo-inertia, scaled to unit mass and size."""
 
-SOLVER_TOLERANCE = 3e-7
+MARGIN_ADDITION = 3e-7
 """Addition to the margin in the program, because the solver stops slightly outside its cones."""
 
-TOTAL_MARGIN = (CONE_MARGIN + SOLVER_TOLERANCE) * np.eye(4)
+TOTAL_MARGIN = (CONE_MARGIN + MARGIN_ADDITION) * np.eye(4)
 
 MIN_NOMINAL_EIGENVALUE = 1e-3
 """Minimum eigenvalue of a nominal body's scaled pseudo-inertia in the divergence: a link that is
@@ -47,7 +47,8 @@ SOLVER_TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 """Tolerances of the solver, tried in turn."""
 
 REGULARIZATION_SHIFTS = (1e-8, 1e-10)
-"""Shifts of its linear systems, tried in turn: the most robust one costs some precision."""
+"""Shifts of the linear systems of the solver, tried in turn: the most robust one costs some
+precision."""
 
 STEP_SHARES = (0.99, 0.9, 0.7)
 """Shares of the distance to the boundary of the cones per step, tried in turn: shorter steps need
@@ -60,8 +61,8 @@ _INFEASIBLE_STATUSES = ("PrimalInfeasible", "DualInfeasible")
 class ConsistentProgram:
     """The consistent robots around a nominal one.
 
-    Its variables have center and scale of the nominal robot; parameters that the basis does not
-    consider are constant.
+    The variables are zero for the nominal robot and scaled by its parameters; parameters that the
+    basis does not consider are constant.
     """
 
     def __init__(self, nominal: Robot, basis: BaseParameters) -> None:
@@ -70,28 +71,29 @@ class ConsistentProgram:
         self.free = np.asarray(basis.considered)
         phi, dof = self.phi0, nominal.dof
         bodies = [_scales_of_body(phi[parameters.inertial_slice(k)]) for k in range(dof)]
-        drives = [phi[parameters.joint_slice(k, dof)] for k in range(dof)]
-        torque = max(1.0, *(float(np.abs(d[:3]).max()) for d in drives))
-        moment = max(float(b[4]) for b in bodies)
-        floors = np.array([torque, torque, torque, moment])
-        tails = [np.maximum(np.abs(d), 1e-2 * floors) for d in drives]
-        self.scale = np.concatenate([*bodies, *tails])[self.free]
+        joint_parameters = [phi[parameters.joint_slice(k, dof)] for k in range(dof)]
+        torque = max(1.0, *(float(np.abs(d[:3]).max()) for d in joint_parameters))
+        inertia_scale = max(float(b[4]) for b in bodies)
+        floors = np.array([torque, torque, torque, inertia_scale])
+        joint_scales = [np.maximum(np.abs(d), 1e-2 * floors) for d in joint_parameters]
+        self.scale = np.concatenate([*bodies, *joint_scales])[self.free]
         self.B = basis.B[:, self.free] * self.scale
         self._bodies = [self._body_cone(k) for k in range(dof)]
         masses = phi[[parameters.inertial_slice(k).start for k in range(dof)]]
-        self._known = np.flatnonzero(masses > 0.0).tolist()
+        self._bodies_with_mass = np.flatnonzero(masses > 0.0).tolist()
         names = parameters.names(dof)
-        signed = [c for c, f in enumerate(self.free) if names[f][:2] in ("Fv", "Fc", "Ia")]
-        A = np.zeros((len(signed), self.free.size))
-        A[range(len(signed)), signed] = -1.0
-        self.signed = np.array(signed, dtype=np.intp)
-        self._sign_rows = A, phi[self.free[signed]] / self.scale[signed]
+        nonnegative = [c for c, f in enumerate(self.free) if names[f][:2] in ("Fv", "Fc", "Ia")]
+        A = np.zeros((len(nonnegative), self.free.size))
+        A[range(len(nonnegative)), nonnegative] = -1.0
+        self.nonnegative = np.array(nonnegative, dtype=np.intp)
+        self._sign_rows = A, phi[self.free[nonnegative]] / self.scale[nonnegative]
         self.A, self.b, self.cones = self._constraints(range(dof))
 
     def exact(self, beta: Float1D) -> Float1D | None:
         """Find the full parameters nearest to the nominal ones with base parameters `beta`.
 
-        None if no consistent robot has them, shape (b,); else of shape (14 n,).
+        `beta` has shape (b,), the result (14 n,); None if no consistent robot has these base
+        parameters.
         """
         offset = beta - self.basis.project(self.phi0)
         size = np.linalg.norm(self.B, axis=1)  # weights by std would exceed the precision
@@ -115,19 +117,19 @@ class ConsistentProgram:
         variables, because forming B^T R^T R B loses half of the digits.
 
         `pull` is :math:`\lambda` and `divergence` :math:`\gamma`; bodies without a nominal mass
-        have none. The result has shape (p,), and is None if the solver fails.
+        have none. The result has shape (14 n,), and is None if the solver fails.
         """
         count, extra = self.free.size, len(beta)
         scaled, offset = R @ self.B, R @ (beta - self.basis.project(self.phi0))
         size = float(np.linalg.norm(scaled, 2))  # slack variables of order one for any noise
         weight = min(size**2, MAX_WEIGHT)
-        # Weighted relative to the data; with exact data, which determine all, it would only
-        # cost digits.
+        # The divergence is weighted relative to the data; with exact data, which determine all
+        # parameters, it would only cost digits.
         divergence *= weight / size**2
         # The log det of the divergence enforces the cone of the body.
-        diverging = self._known if divergence > MIN_WEIGHT else []
-        apart = [k for k in range(len(self._bodies)) if k not in diverging]
-        bodies, bound, cones = self._constraints(apart)
+        with_divergence = self._bodies_with_mass if divergence > MIN_WEIGHT else []
+        with_cone = [k for k in range(len(self._bodies)) if k not in with_divergence]
+        bodies, bound, cones = self._constraints(with_cone)
         A: Float2D = np.block(
             [[scaled / size, -np.eye(extra)], [bodies, np.zeros((len(bound), extra))]]
         )
@@ -135,7 +137,7 @@ class ConsistentProgram:
         cones = [clarabel.ZeroConeT(extra), *cones]
         weights: Float1D = np.concatenate([np.full(count, pull), np.full(extra, weight)])
         linear: Float1D = np.zeros(len(weights))
-        for rows_k, start_k in (self._bodies[k] for k in diverging):
+        for rows_k, start_k in (self._bodies[k] for k in with_divergence):
             A_k, b_k = -rows_k, start_k + _svec(TOTAL_MARGIN)  # b + A x = svec(T J(phi) T)
             # gamma (tr(J0^-1 J) - log det J), where log det J is the largest sum of log z_i with
             # [[J, Z], [Z^T, diag z]] >= 0, Z upper triangular with diagonal z; the logarithms are
@@ -145,18 +147,18 @@ class ConsistentProgram:
             inverse = _svec(np.linalg.inv(J0))
             linear[:count] += divergence * (inverse @ A_k)
             rows, shift, row_cones = _log_det_rows(A_k, b_k)
-            further = rows.shape[1] - count
-            unrelated = np.zeros((len(rows), A.shape[1] - count))
-            block = np.hstack([rows[:, :count], unrelated, rows[:, count:]])
-            A = np.vstack([np.pad(A, ((0, 0), (0, further))), block])
+            new_columns = rows.shape[1] - count
+            zeros = np.zeros((len(rows), A.shape[1] - count))
+            block = np.hstack([rows[:, :count], zeros, rows[:, count:]])
+            A = np.vstack([np.pad(A, ((0, 0), (0, new_columns))), block])
             b, cones = np.concatenate([b, shift]), [*cones, *row_cones]
-            weights = np.pad(weights, (0, further))
-            linear = np.concatenate([linear, np.zeros(further - 4), np.full(4, -divergence)])
+            weights = np.pad(weights, (0, new_columns))
+            linear = np.concatenate([linear, np.zeros(new_columns - 4), np.full(4, -divergence)])
         x = _solve(weights, linear, A, b, cones)
         return None if x is None else self._phi(x[:count])
 
     def _constraints(self, bodies: Iterable[int]) -> tuple[Float2D, Float1D, list[object]]:
-        """Return A, b and the cones of b - A x, for some bodies and all signs."""
+        """Return A, b and the cones of b - A x, for some bodies and all nonnegative parameters."""
         cones = [self._bodies[k] for k in bodies]
         A, b = self._sign_rows
         kinds = [clarabel.PSDTriangleConeT(4) for _ in cones]
@@ -183,8 +185,8 @@ class ConsistentProgram:
     def _phi(self, x: Float1D) -> Float1D:
         phi = np.array(self.phi0)
         phi[self.free] += self.scale * x
-        signed = self.free[self.signed]
-        phi[signed] = np.maximum(phi[signed], 0.0)  # the solver may stop slightly outside
+        indices = self.free[self.nonnegative]
+        phi[indices] = np.maximum(phi[indices], 0.0)  # the solver may stop slightly outside
         return phi
 
 
@@ -234,19 +236,19 @@ def _log_det_rows(A: Float2D, b: Float1D) -> tuple[Float2D, Float1D, list[object
     """
     count = A.shape[1]
     rows, offset = np.zeros((36 + 12, count + 14)), np.zeros(36 + 12)
-    small = {pair: k for k, pair in enumerate(_triangle(4))}
+    index = {pair: k for k, pair in enumerate(_triangle(4))}
     for row, (i, j) in enumerate(_triangle(8)):
         if j < 4:
-            rows[row, :count], offset[row] = -A[small[i, j]], b[small[i, j]]
+            rows[row, :count], offset[row] = -A[index[i, j]], b[index[i, j]]
         elif i < 4 and i <= j - 4:  # Z, upper triangular
-            rows[row, count + small[i, j - 4]] = -np.sqrt(2.0)
+            rows[row, count + index[i, j - 4]] = -np.sqrt(2.0)
         elif i == j:  # diag z
-            rows[row, count + small[i - 4, i - 4]] = -1.0
+            rows[row, count + index[i - 4, i - 4]] = -1.0
     for i in range(4):
         first = 36 + 3 * i
         rows[first, count + 10 + i] = -1.0
         offset[first + 1] = 1.0
-        rows[first + 2, count + small[i, i]] = -1.0
+        rows[first + 2, count + index[i, i]] = -1.0
     return rows, offset, [clarabel.PSDTriangleConeT(8), *[clarabel.ExponentialConeT()] * 4]
 
 

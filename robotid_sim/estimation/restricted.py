@@ -40,16 +40,15 @@ class RestrictedLeastSquares(Estimator):
         + \lambda \sum_k s_k^2 \beta_k^2 + |P (\beta - \beta_0)|^2 / p^2,
 
     over the remaining samples, with the noise :math:`\hat\sigma_j` of weighted least squares,
-    factors
-    :math:`f_j` of the joints, :math:`s_k` the length of the weighted column k [1]_, and
-    :math:`P^T P` the inverse covariance of the base parameters of a nominal robot whose full
-    parameters err by their natural size: p is their relative standard deviation. Without options it
-    is weighted least squares. A parameter that the remaining rows do not determine keeps its
-    nominal value.
+    factors :math:`f_j` of the joints, :math:`s_k` the length of the weighted column k [1]_, and
+    :math:`P^T P` the inverse covariance of the base parameters of a nominal robot, if the standard
+    deviation of every full parameter is its nominal scale; p is the standard deviation over this
+    scale. Without options it is weighted least squares. A parameter that the remaining rows do not
+    determine keeps its nominal value.
 
     Residuals are assumed to be as colored as those of the fit of all rows: the covariance is that
-    of white residuals, scaled equally parameter by parameter. A prior counts as further
-    measurements.
+    of white residuals, with the standard deviation of every parameter multiplied by its ratio in
+    that fit. A prior counts as further measurements.
 
     References
     ----------
@@ -105,32 +104,31 @@ class RestrictedLeastSquares(Estimator):
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
         restrictions = self.restrictions(problem)
-        whole = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
-        whole = replace(
-            whole, estimator=ESTIMATOR_NAME, options=asdict(self), criterion="restricted"
+        full_fit = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
+        full_fit = replace(
+            full_fit, estimator=ESTIMATOR_NAME, options=asdict(self), criterion="restricted"
         )
-        if not whole.success:
-            return whole
+        if not full_fit.success:
+            return full_fit
         is_used = ~is_within(problem.times, self.without)
         reduction = reduce_rows(problem, is_used)
         try:
             fit = restrictions.fit(reduction, self.rounds)
         except np.linalg.LinAlgError as error:
-            return replace(whole, success=False, message=f"{error}; exclude fewer rows")
+            return replace(full_fit, success=False, message=f"{error}; exclude fewer rows")
+        message = _name_undetermined(problem, fit.undetermined, self.prior)
         if fit.undetermined.any() and problem.nominal is None:
-            return replace(
-                whole, success=False, message=_name_free(problem, fit.undetermined, self.prior)
-            )
-        color, dof = estimate_coloring(problem, whole)
+            return replace(full_fit, success=False, message=message)
+        color, dof = estimate_coloring(problem, full_fit)
         covariance = partial(
             restrictions.covariance,
             reduction,
             fit,
-            whole.std,
+            full_fit.std,
             restrictions.random_errors(problem, is_used, fit),
         )
         return replace(
-            whole,
+            full_fit,
             beta=fit.beta,
             torque_rms=np.sqrt(reduction.compute_squared_residuals(fit.beta) / reduction.samples),
             noise_std=fit.sigma,
@@ -141,7 +139,7 @@ class RestrictedLeastSquares(Estimator):
             weights=fit.weights,
             dof=dof,
             unbiased=not (self.fixed or self.ridge or self.prior or fit.undetermined.any()),
-            message=_name_free(problem, fit.undetermined, self.prior),
+            message=message,
             seconds=time.perf_counter() - began,
         )
 
@@ -203,13 +201,13 @@ def _is_window(value: Any) -> bool:
     return pair and all(map(_is_number, value)) and value[0] < value[1]
 
 
-def _name_free(problem: LinearProblem, undetermined: Bool1D, prior: float | None) -> str:
+def _name_undetermined(problem: LinearProblem, undetermined: Bool1D, prior: float | None) -> str:
     """Name the parameters that the remaining rows do not determine; empty if there are none."""
     if not undetermined.any():
         return ""
-    then = ", which stay at their nominal values" if prior is None else ": the prior decides"
+    consequence = ", which stay at their nominal values" if prior is None else ": the prior decides"
     names = ", ".join(np.array(problem.basis.names)[undetermined])
-    return f"the rows do not determine {names}{then if problem.nominal is not None else ''}"
+    return f"the rows do not determine {names}{consequence if problem.nominal is not None else ''}"
 
 
 FIXED_STD_RATIO = 1e-3
@@ -218,14 +216,15 @@ that the covariance has an inverse."""
 
 
 class NominalPrior(NamedTuple):
-    """Prior of base parameters from a nominal robot whose full parameters err by their size."""
+    """Prior of base parameters: the standard deviation of every full parameter is its scale."""
 
     beta: Float1D
     """Nominal values, shape (b,)."""
     std: Float1D
-    """Standard deviations of their errors, shape (b,)."""
+    """Standard deviations of the nominal values, shape (b,)."""
     root: Float2D
-    """Whitens their errors, shape (b, b); parameters with zero rows have no prior."""
+    """Matrix that whitens the errors of the nominal values, shape (b, b); parameters with zero rows
+    have no prior."""
 
 
 class RestrictedFit(NamedTuple):
@@ -237,7 +236,7 @@ class RestrictedFit(NamedTuple):
     weights: Float1D
     """Weights of the last round, shape (n,)."""
     R: Float2D
-    """Triangular factor of all rows of the solution, shape (p, p)."""
+    """Triangular factor of the weighted rows, with those of ridge and prior, shape (p, p)."""
     free: Bool1D
     """Which parameters were estimated, shape (b,)."""
     undetermined: Bool1D
@@ -253,7 +252,7 @@ class Restrictions:
     free: Bool1D
     """Which parameters are not fixed, shape (b,)."""
     values: Float1D
-    """Values of the fixed ones, shape (b,)."""
+    """Values of the fixed parameters, shape (b,)."""
     sizes: Float1D
     """Lengths of the columns in all rows, shape (b,)."""
     nominal: NominalPrior
@@ -263,21 +262,22 @@ class Restrictions:
     def fit(self, reduction: Reduction, rounds: int) -> RestrictedFit:
         """Fit; raise `numpy.linalg.LinAlgError` if the rows are too few or determine nothing.
 
-        The first solution, by the rows with factors of the joints, gives the first noise.
+        The first solution weights rows by the factors of the joints only; its residuals give the
+        first noise.
         """
-        weights, active = self.factors, self.factors > 0.0
-        undetermined = self._find_undetermined(reduction.whole(active.astype(float)))
-        shown = self.free & ~undetermined
-        if reduction.samples * active.sum() <= shown.sum():
+        weights, is_active = self.factors, self.factors > 0.0
+        undetermined = self._find_undetermined(reduction.whole(is_active.astype(float)))
+        determined = self.free & ~undetermined
+        if reduction.samples * is_active.sum() <= determined.sum():
             raise np.linalg.LinAlgError(
-                f"{reduction.samples * active.sum():g} rows cannot determine {shown.sum()} "
+                f"{reduction.samples * is_active.sum():g} rows cannot determine {determined.sum()} "
                 "parameters"
             )
         values = np.where(undetermined, self.nominal.beta, self.values)
-        freedom = shown.sum() * reduction.dof / active.sum()
-        beta, R = _solve(reduction.whole(weights), shown, values)
-        sigma = noise_std(reduction, beta, freedom)
-        free = shown if self.prior is None else self.free
+        rank = determined.sum() * reduction.dof / is_active.sum()
+        beta, R = _solve(reduction.whole(weights), determined, values)
+        sigma = noise_std(reduction, beta, rank)
+        free = determined if self.prior is None else self.free
         for _ in range(rounds):
             weights = self.factors / sigma
             data = reduction.whole(weights)
@@ -289,7 +289,7 @@ class Restrictions:
                 root = self.nominal.root
                 rows.append(np.column_stack([root, root @ self.nominal.beta]) / self.prior)
             beta, R = _solve(np.vstack(rows), free, values)
-            sigma = noise_std(reduction, beta, freedom)
+            sigma = noise_std(reduction, beta, rank)
         return RestrictedFit(beta, sigma, weights, R, free, undetermined)
 
     def _find_undetermined(self, rows: Float2D) -> Bool1D:
@@ -325,8 +325,8 @@ class Restrictions:
     ) -> Float2D:
         """Compute the covariance of all parameters, shape (b, b).
 
-        `std` are the standard deviations of the fit of all rows; fixed parameters have a small
-        share of theirs; `random` the errors by random effects, shape (p, k); `color` standard
+        `std` are the standard deviations of the fit of all rows, of which fixed parameters have a
+        small share. `random` are the errors by random effects, shape (p, k), and `color` standard
         deviations over those of white residuals.
         """
         inverse, free = np.linalg.inv(fit.R), fit.free
@@ -355,7 +355,7 @@ def _solve(rows: Float2D, free: Bool1D, values: Float1D) -> tuple[Float1D, Float
 
 
 def project_nominal(problem: LinearProblem) -> NominalPrior:
-    """Compute the prior of base parameters by the nominal robot of a problem, if it has one."""
+    """Compute the prior of base parameters from the nominal robot of a problem, if it has one."""
     b = problem.basis.rank
     prior = NominalPrior(np.zeros(b), np.ones(b), np.zeros((b, b)))
     if problem.nominal is None:

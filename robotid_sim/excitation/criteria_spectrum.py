@@ -149,7 +149,7 @@ class Extremes(NamedTuple):
     large: Float1D
     """Derivative of `log_large` by the logarithms of the singular values, shape (b,)."""
     small: Float1D
-    """Derivative of `log_small`."""
+    """Derivative of `log_small` by the same logarithms, shape (b,)."""
 
 
 def extremes(s: Float1D, p: float) -> Extremes:
@@ -178,20 +178,21 @@ def _unit_columns(R: Float2D) -> tuple[Float1D, Float2D, Float1D]:
 def _scale_derivative(
     s: Float1D, V: Float2D, length: Float1D, slope: Float1D
 ) -> tuple[Float2D, Float1D]:
-    """Convert the derivative by log singular values to factors of the matrix derivative."""
+    """Convert the derivative by logarithms of singular values to factors of that by the matrix."""
     by_length = 0.5 * V**2 @ slope  # effect of scaling a column to unit length
     F = np.hstack([V, np.eye(len(V))]) / length[:, None]
     return F, np.concatenate([slope / (2 * s**2), -by_length])
 
 
 SIZE_FLOOR = 0.1
-"""Smallest size of a parameter over the median of the nominal ones that are not zero."""
+"""Minimum size by which the error of a parameter is divided, over the median of the nominal
+magnitudes above zero."""
 
 
 def parameter_sizes(beta: Float1D) -> Float1D:
-    """Compute the units of errors of base parameters, shape (b,), above zero.
+    """Compute the sizes by which errors of base parameters are divided, all positive, shape (b,).
 
-    The unit is the nominal magnitude, but at least a tenth of the median magnitude: a parameter
+    The size is the nominal magnitude, but at least a tenth of the median magnitude: a parameter
     that is zero by symmetry must not dominate all others.
     """
     size = np.abs(beta)
@@ -203,13 +204,13 @@ def parameter_sizes(beta: Float1D) -> Float1D:
 @document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AOptimality(Criterion):
-    r"""Logarithm of the trace of the covariance per sample: the mean squared parameter error.
+    r"""Logarithm of the trace of N times the covariance: the mean squared parameter error.
 
     .. math:: f = \log \operatorname{tr} D^{-1} M^{-1} D^{-1}, \qquad
         \frac{\partial f}{\partial M} = -\frac{M^{-1} D^{-2} M^{-1}}{e^f}, \qquad
         M = \tfrac1N W^T S^{-1} W
 
-    with the joint weights S of D-optimality. The sizes D make the errors relative;
+    for N samples, with the joint weights S of D-optimality. The sizes D make the errors relative;
     with ``scaling="unit"``, or without nominal parameters, they are the SI units, and the result
     depends on the choice of base parameters.
 
@@ -240,15 +241,15 @@ class AOptimality(Criterion):
 @document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EOptimality(SpectralCriterion):
-    r"""Logarithm of the largest eigenvalue of the covariance per sample: the worst direction.
+    r"""Logarithm of the largest eigenvalue of N times the covariance: the worst direction.
 
     .. math:: f = -\log \lambda_{\min}(D M D), \qquad
         \frac{\partial f}{\partial M} = -\frac{D v v^T D}{\lambda_{\min}}, \qquad
         M = \tfrac1N W^T S^{-1} W
 
-    with its unit eigenvector v, the joint weights S of D-optimality and the sizes D of
-    A-optimality. It has a kink where eigenvalues cross; therefore the p-norm of the eigenvalues of
-    the covariance is minimized first; p = 1 would be A-optimality.
+    for N samples, with the unit eigenvector v of the smallest eigenvalue, the joint weights S of
+    D-optimality and the sizes D of A-optimality. It has a kink where eigenvalues cross; therefore
+    the p-norm of the eigenvalues of the covariance is minimized first; p = 1 would be A-optimality.
 
     References
     ----------

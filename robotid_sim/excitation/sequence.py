@@ -29,13 +29,14 @@ class SequenceResult:
     log_dets: tuple[float, ...]
     """log det of the information of the prior and the logs up to and including each trajectory."""
     designs: tuple[DesignResult, ...]
-    """The designs one after the other, from which a joint design starts."""
+    """The designs one after the other, from which a simultaneous design starts."""
     value_in_sequence: float
-    """The criterion of all logs and the prior per new sample, for the trajectories of `designs`."""
+    """Criterion of prior and all logs together, per sample of the new logs, if the trajectories are
+    those of `designs`."""
     value: float
     """Criterion for `trajectories`; at most `value_in_sequence`."""
     success: bool
-    """True if all designs, and the joint one, have converged."""
+    """True if all designs, and the simultaneous one, have converged."""
     message: str
     interrupted: bool = False
     """True if the design was stopped by Ctrl-C."""
@@ -80,8 +81,8 @@ def optimal_sequence(
 ) -> SequenceResult:
     """Design excitations whose logs together minimize a criterion within all limits.
 
-    Each is designed given the prior and the logs of the previous ones. The joint design is one
-    program with `count` times the unknowns that starts from the sequence, so that it is never
+    Each is designed given the prior and the logs of the previous ones. The simultaneous design is
+    one program with `count` times the unknowns that starts from the sequence, so that it is never
     worse; the order of its trajectories has no meaning. Rows are weighted by their noise for every
     criterion. After Ctrl-C the result contains the designs until then; before the first design
     `KeyboardInterrupt` is raised. Arguments and exceptions are as in `optimal_design`.
@@ -97,16 +98,16 @@ def optimal_sequence(
     setting = SharedDesign(nominal, basis, plan)
     design = partial(optimal_design, nominal, basis, rng, workers=workers)
     share = 0.5 if jointly else 1.0
-    designs = _one_after_another(setting, design, lambda stage, done: progress(stage, share * done))
+    designs = _design_in_turn(setting, design, lambda stage, done: progress(stage, share * done))
     result = _make_sequence(setting, designs, interrupted=len(designs) < count)
     if not jointly or result.interrupted:
         return result
-    together = _together(setting, result, search.iterations)
+    improved_result = _improve_all(setting, result, search.iterations)
     progress("design", 1.0)
-    return together
+    return improved_result
 
 
-def _one_after_another(
+def _design_in_turn(
     setting: SharedDesign, design: Callable[..., DesignResult], progress: Progress
 ) -> list[DesignResult]:
     """Compute the designs, each given the previous ones; fewer after Ctrl-C."""
@@ -149,25 +150,25 @@ def _make_sequence(
     )
 
 
-def _together(setting: SharedDesign, start: SequenceResult, iterations: int) -> SequenceResult:
-    """Improve a sequence jointly; return the sequence itself if there is no improvement."""
+def _improve_all(setting: SharedDesign, start: SequenceResult, iterations: int) -> SequenceResult:
+    """Improve all designs simultaneously; return the sequence itself if there is no improvement."""
     count = len(start.trajectories)
     problem = setting.plan.problem(setting.nominal, setting.basis, count)
     x = problem.coordinates(start.trajectories)
     interrupted = False
     try:
-        arrivals = map_tasks(partial(optimize, problem, iterations), [x])
+        results = map_tasks(partial(optimize, problem, iterations), [x])
     except Interrupted as interrupt:
-        arrivals, interrupted = interrupt.results, True
-    better = bool(arrivals) and arrivals[0].value < start.value
-    trajectories = problem.trajectories(arrivals[0].x) if better else start.trajectories
-    message = arrivals[0].message if arrivals else "interrupted"
+        results, interrupted = interrupt.results, True
+    is_better = bool(results) and results[0].value < start.value
+    trajectories = problem.trajectories(results[0].x) if is_better else start.trajectories
+    message = results[0].message if results else "interrupted"
     return replace(
         start,
         trajectories=trajectories,
         log_dets=setting.log_dets(trajectories),
-        value=arrivals[0].value if better else start.value,
-        success=not interrupted and start.success and arrivals[0].success,
+        value=results[0].value if is_better else start.value,
+        success=not interrupted and start.success and results[0].success,
         message=f"{len(trajectories)} together: {message}",
         interrupted=interrupted,
     )

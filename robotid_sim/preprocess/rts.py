@@ -57,10 +57,10 @@ def kalman_filter(
 ) -> None:
     """Run the filter over measurements z with variances r, both of shape (N,).
 
-    Measurements come in groups, h [s] apart; `lam` is the intensity of the white jerk over the
-    variance of positions, which is 1 [1/s^5]; H has the measurement rows of a group for position,
-    velocity and acceleration. Fills the predictions, shape (N, 3), the upper triangles of their
-    covariances by rows, (N, 6), and value and variance of the innovations, (N, 2).
+    Measurements come in groups, h [s] apart; `lam` [1/s^5] is the intensity of the white jerk
+    over the variance of positions, which is set to 1; H has the measurement rows of a group for
+    position, velocity and acceleration. Fills the predictions, shape (N, 3), the upper triangles of
+    their covariances by rows, (N, 6), and value and variance of the innovations, (N, 2).
     """
     Q = _process_noise(h, lam)
     x = np.array([z[0], 0.0, 0.0])
@@ -138,7 +138,7 @@ def smooth(
 @document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RtsSmoother(RowPreprocessor):
-    r"""Constant-jerk Kalman filter and RTS smoother on position, twice the likeliest corner.
+    r"""Kalman filter and RTS smoother of positions with white jerk, its corner twice the likeliest.
 
     Per joint the corner maximizes the likelihood of the innovations; that is optimal for the
     *position*, while the torque also needs the acceleration at friction reversals, so the corner is
@@ -194,22 +194,24 @@ class RtsSmoother(RowPreprocessor):
 
 
 OUTLIER_RATIO = 10.0
-"""Minimum deviation between position steps and velocity of an outlier, over the median."""
+"""Minimum deviation of an outlier, a position step minus the integral of the velocity, over the
+median deviation."""
 
 STEP_SPAN = 0.25
-"""Time over which steps are summed [s]."""
+"""Time over which position steps are summed [s]."""
 
 MIN_NOISE_RATIO = 1e-3
-"""Minimum noise of steps by velocities over that of positions."""
+"""Minimum noise of a position step that is integrated from velocities, over that of positions."""
 
 
 def velocity_noise(log: Log, joint: int) -> tuple[float, float, Bool1D] | None:
-    r"""Estimate velocity over position variance [1/s^2], delay [s] and sound samples.
+    r"""Estimate the ratio of velocity to position noise variance [1/s^2], delay [s], sound samples.
 
-    Steps of the position minus the fourth-order integral of the velocity contain no motion; a part
-    proportional to the acceleration is the delay of the velocity. White noise gives sums of m of
-    the other steps the variance :math:`2 \sigma_n^2 + (m - .41) (h \sigma_v)^2`, here for one and
-    for `STEP_SPAN`. Other errors of velocities repeat from step to step, so that no noise of the
+    Steps of the position minus the integral of the velocity, by a rule of fourth order, contain no
+    motion; a part proportional to the acceleration is the delay of the velocity. With white noise,
+    sums of m of the remaining steps, without outliers, have the variance
+    :math:`2 \sigma_n^2 + (m - .41) (h \sigma_v)^2`, which is evaluated for one step and for
+    `STEP_SPAN`. Other errors of velocities repeat from step to step, so that no noise of the
     positions remains: then, as without velocities, the result is None.
     """
     if log.dq is None:
@@ -218,18 +220,18 @@ def velocity_noise(log: Log, joint: int) -> tuple[float, float, Bool1D] | None:
     change = np.diff(log.dq[:, joint])
     m = max(2, min(round(STEP_SPAN / h), change.size // 4))
     d = np.diff(log.q[:, joint]) - h / 24.0 * (13.0 * (dq[1:-2] + dq[2:-1]) - dq[:-3] - dq[3:])
-    gained = _sums(change, m)
-    delay = float(_sums(d, m) @ gained) / max(float(gained @ gained), np.finfo(float).tiny)
+    sums = _sums(change, m)
+    delay = float(_sums(d, m) @ sums) / max(float(sums @ sums), np.finfo(float).tiny)
     d -= delay * change
     is_outlier = np.abs(d) > OUTLIER_RATIO * np.median(np.abs(d))
     d[is_outlier] = 0.0
-    single, many = float((d**2).mean()), float((_sums(d, m) ** 2).mean())
-    of_velocity = (many - single) / (m - 1)
-    of_position = 0.5 * (single - 0.59 * of_velocity)
-    if of_position <= 0.0:
+    mean_square, many = float((d**2).mean()), float((_sums(d, m) ** 2).mean())
+    velocity_part = (many - mean_square) / (m - 1)
+    position_part = 0.5 * (mean_square - 0.59 * velocity_part)
+    if position_part <= 0.0:
         return None
     sound = ~(np.append(is_outlier, False) | np.append(False, is_outlier))
-    return max(of_velocity / of_position, MIN_NOISE_RATIO) / h**2, delay, sound
+    return max(velocity_part / position_part, MIN_NOISE_RATIO) / h**2, delay, sound
 
 
 def _sums(x: Float1D, count: int) -> Float1D:
@@ -261,11 +263,11 @@ class _Measurements(NamedTuple):
 
 def likelihood_corner(log: Log, joint: int) -> tuple[float, float]:
     """Find the corner [Hz] of maximum innovation likelihood, and its encoder noise."""
-    measured = _Measurements.from_log(log, joint)
-    work = _workspace(measured.z.size)
+    measurements = _Measurements.from_log(log, joint)
+    work = _workspace(measurements.z.size)
 
     def cost(log_corner: float) -> float:
-        _run(measured, log, float(np.exp(log_corner)), work)
+        _run(measurements, log, float(np.exp(log_corner)), work)
         y, S = work[2][:, 0], work[2][:, 1]
         mean = float((y**2 / S).mean())
         return float(0.5 * y.size * np.log(max(mean, 1e-300)) + 0.5 * np.log(S).sum())
@@ -277,8 +279,8 @@ def likelihood_corner(log: Log, joint: int) -> tuple[float, float]:
     bracket = (grid[max(k - 1, 0)], grid[min(k + 1, 8)])
     best = minimize_scalar(cost, bounds=bracket, method="bounded", options={"xatol": 0.02})
     corner = float(np.exp(best.x))
-    _run(measured, log, corner, work)
-    positions = work[2][:: len(measured.H)]  # positions only: velocity noise is approximate
+    _run(measurements, log, corner, work)
+    positions = work[2][:: len(measurements.H)]  # positions only: velocity noise is approximate
     return corner, float(np.sqrt((positions[:, 0] ** 2 / positions[:, 1]).mean()))
 
 
@@ -287,17 +289,17 @@ def _workspace(samples: int) -> tuple[Float2D, Float2D, Float2D]:
 
 
 def _run(
-    measured: _Measurements, log: Log, corner: float, work: tuple[Float2D, Float2D, Float2D]
+    measurements: _Measurements, log: Log, corner: float, work: tuple[Float2D, Float2D, Float2D]
 ) -> None:
     lam = log.dt * (2.0 * np.pi * corner) ** 6
-    kalman_filter(measured.z, log.dt, lam, measured.H, measured.r, *work)
+    kalman_filter(measurements.z, log.dt, lam, measurements.H, measurements.r, *work)
 
 
 def _smooth_joint(log: Log, joint: int, corner: float) -> Float2D:
     """Smooth position, velocity and acceleration of one joint, shape (N, 3)."""
-    measured = _Measurements.from_log(log, joint)
-    work = _workspace(measured.z.size)
-    _run(measured, log, corner, work)
-    x = np.empty((measured.z.size, 3))
-    smooth(log.dt, measured.H, *work, x)
-    return x[:: len(measured.H)]
+    measurements = _Measurements.from_log(log, joint)
+    work = _workspace(measurements.z.size)
+    _run(measurements, log, corner, work)
+    x = np.empty((measurements.z.size, 3))
+    smooth(log.dt, measurements.H, *work, x)
+    return x[:: len(measurements.H)]

@@ -133,7 +133,8 @@ class ShapeTask(Task):
     plane: PlaneName | None = None
     """Plane of the root frame, ``xy``, ``yz`` or ``xz``; None for any."""
     size: float | None = None
-    """Radius, half length or half width [m]; if None 15, 10 or 5 % of the reach."""
+    """Radius, half length or half width [m]; None for the first of 15, 10 and 5 % of the reach that
+    works."""
 
     def __post_init__(self) -> None:
         name = self.shape.name
@@ -196,7 +197,7 @@ class PickAndPlace(ShapeTask):
 
 
 STEP_SHARE = 0.01
-"""Step of the tip over the reach of the arm."""
+"""Offset of the tip in a step, over the reach of the arm."""
 
 
 @document_attributes
@@ -207,9 +208,9 @@ class JointStep(Task):
     is_step: ClassVar[bool] = True
 
     revolute: float = 0.02
-    """Offset of the start below the pose, revolute joints [rad]."""
+    """Joint position of the pose minus that of the start, revolute joints [rad]."""
     prismatic: float = 0.002
-    """Offset of the start below the pose, prismatic joints [m]."""
+    """Joint position of the pose minus that of the start, prismatic joints [m]."""
     seconds: float = 1.5
     """Duration [s]."""
 
@@ -233,7 +234,7 @@ class TaskStep(Task):
     is_step: ClassVar[bool] = True
 
     size: float | None = None
-    """Offset of the tip [m]; if None 1 % of the reach."""
+    """Offset of the tip [m]; None for 1 % of the reach."""
     seconds: float = 1.5
     """Duration [s]."""
 
