@@ -89,7 +89,7 @@ class MissingExtraError(RobotIdError, ImportError):
 
     @classmethod
     def from_extra(cls, need: str, extra: str) -> Self:
-        """Return the error for a missing extra; `need` is a sentence without its end."""
+        """Return the error for a missing extra; `need` says what requires it, as a clause."""
         return cls(f"{need}: {install_command(extra)}")
 
 

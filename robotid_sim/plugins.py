@@ -48,7 +48,8 @@ def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
     Raises
     ------
     PluginError
-        If a plugin cannot be imported, shadows a name, or registers a class without the contract.
+        If a plugin cannot be imported, shadows a name, or registers a class that violates the
+        contract.
     """
     for name in names:
         key = _key(name, folder)
@@ -110,8 +111,9 @@ def fault_of_plugin(error: BaseException) -> str | None:
     """Describe the place where a plugin raised an error; None if it was raised elsewhere.
 
     The innermost frame of a plugin or of this package counts, except constructors, which check
-    their arguments. An error of a worker carries its frames as the text of its cause, and only
-    plugins are sent there with their code.
+    their arguments. The traceback of a worker is text in the cause of the error; in it,
+    ``<dynamic-code>`` is always the code of a plugin, because only plugins are sent to workers by
+    value.
     """
     plugins = {str(module.__file__) for module in _loaded.values()}
     files, package = plugins | {_DYNAMIC_CODE_NAME}, str(Path(__file__).parent)

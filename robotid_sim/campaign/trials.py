@@ -70,7 +70,7 @@ def code_fingerprint(module: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A piece of work: a function by its dotted name, and its arguments."""
+    """A piece of work of a paper or bench: the dotted name of a function, and its arguments."""
 
     name: str
     """Name, unique in its run; used in messages."""
@@ -154,7 +154,7 @@ def run_trials(
     with RowStore(folder / FILE_NAME, _COLUMNS, SCHEMA_VERSION, write=True) as rows:
         requested = set(keys)
         texts = {key: text for key, text in rows.select("key, result") if key in requested}
-        # Equal work under two names is run once.
+        # Trials that differ in name only are run once.
         missing = {key: t for key, t in zip(keys, trials, strict=True) if key not in texts}
 
         def report_progress() -> None:

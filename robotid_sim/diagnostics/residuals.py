@@ -4,7 +4,7 @@ The statistic of a joint's residuals with the autocorrelations :math:`\rho_k` [1
 
 .. math:: Q = N (N + 2) \sum_{k=1}^{h} \frac{\rho_k^2}{N - k},
 
-is chi-squared with h degrees of freedom for white ones.
+is chi-squared with h degrees of freedom for white residuals.
 
 References
 ----------
@@ -25,7 +25,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 
 MIN_PERIOD_SHARE = 0.5
-"""Minimum share of the last period; a shorter one is added to the one before."""
+"""Minimum share of the last period; a shorter period is added to the previous one."""
 
 MAX_OVERFIT_RATIO = 1.2
 """Ratio of predicted to fitted residuals above which a fit is reported as overfitted."""
@@ -41,7 +41,7 @@ class CrossValidation:
     fitted: Float2D
     """RMS residual of the same joint in the periods that were fitted [N m], shape (periods, n)."""
     expected: float
-    """Ratio of the two that white residuals would have on average, for the degrees of freedom."""
+    """Ratio of predicted to fitted residual that white residuals would have on average."""
 
     @property
     def ratio(self) -> Float1D:
@@ -50,16 +50,16 @@ class CrossValidation:
         return np.asarray(predicted / np.maximum(fitted, np.finfo(float).tiny))
 
     def sentences(self) -> list[str]:
-        """Describe the comparison."""
+        """Describe the comparison of held-out and fitted periods."""
         worst = int(self.ratio.argmax())
         ratio, name = self.ratio[worst], self.joint_names[worst]
-        sentences = (
+        comparison = (
             f"Held-out periods have {ratio:.2f} times the residual of the fit on the worst "
             f"joint, {name}; the expected ratio is {self.expected:.2f}."
         )
         if ratio < MAX_OVERFIT_RATIO * self.expected:
-            return [sentences]
-        return [sentences, f"The fit of {name} does not generalize to other periods."]
+            return [comparison]
+        return [comparison, f"The fit of {name} does not generalize to other periods."]
 
 
 def cross_validate(
@@ -70,9 +70,9 @@ def cross_validate(
     For white residuals and m fitted rows the ratio of predicted to fitted RMS is
     :math:`\sqrt{(1 + b/m) / (1 - b/m)}` on average.
 
-    The problem has rows of at least one and a half periods of the motion [s]. The estimator, by
-    default weighted least squares, gets a fixed seed. Raises `LogError` if the rows hold less than
-    two periods, or one alone does not determine the parameters.
+    `period` is the period of the motion [s]. The estimator, by default weighted least squares, gets
+    a fixed seed. Raises `LogError` if the rows hold less than one and a half periods, or the rows
+    without one period do not determine the parameters.
     """
     fold = assign_periods(problem, period)
     method = estimator or WeightedLeastSquares()
@@ -103,8 +103,8 @@ def assign_periods(problem: LinearProblem, period: float) -> Int1D:
         fold[fold == last] = last - 1
     if not fold.max():
         raise LogError(
-            f"the rows last {problem.samples * problem.dt:.3g} s, less than two periods of "
-            f"{period:g} s; record more periods"
+            f"the rows last {problem.samples * problem.dt:.3g} s, less than one and a half "
+            f"periods of {period:g} s; record more periods"
         )
     return fold
 
@@ -130,9 +130,10 @@ def describe_misfit(
 ) -> str:
     """Describe why an estimate is untrusted, as a sentence; empty if it is not.
 
-    A motion in degrees or of a different robot has a large residual, computed with the `plain`
-    problem if the fitted one allows for a discrepancy; `has_terms` if terms were searched. A torque
-    of the wrong sign is explained well by negative masses: only constraints reveal it.
+    A motion in degrees or of a different robot has a large residual. It is that of `plain`, the
+    problem without the columns of a discrepancy, if this is given. A torque of the wrong sign is
+    explained well by negative masses: only constraints reveal it. `has_terms` says that joint terms
+    were searched.
     """
     rows = problem if plain is None else plain
     tiny = np.finfo(float).tiny

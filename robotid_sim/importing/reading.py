@@ -46,7 +46,7 @@ class Logs(Sequence[Log]):
 
     @classmethod
     def from_logs(cls, logs: "Logs | Log | Sequence[Log]") -> "Logs":
-        """Return logs that may not have been read from files."""
+        """Return `Logs` of logs, which need not have been read from files."""
         if isinstance(logs, Logs):
             return logs
         each = (logs,) if isinstance(logs, Log) else tuple(logs)
@@ -106,7 +106,7 @@ def read_log(path: str | Path, robot: Robot, mapping: ImportMap | str | Path | N
     robot : Robot
         The robot of the log.
     mapping : ImportMap, str or Path, optional
-        What the columns are, or a file of it; by default inferred.
+        Map of columns, or its file; by default inferred.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def read_log(path: str | Path, robot: Robot, mapping: ImportMap | str | Path | N
     else:
         imported = import_log([file], robot, known_map)
         read = ReadLog(imported.log, file.name, imported.notes)
-    return Logs((_sound(read, file, robot),))
+    return Logs((_require_usable(read, file, robot),))
 
 
 def read_logs(
@@ -141,7 +141,7 @@ def read_logs(
     robot : Robot
         The robot of the logs.
     mapping : ImportMap, str or Path, optional
-        What the columns are, or a file of it; by default inferred, as `Logs.notes` says.
+        Map of columns, or its file; by default inferred, as `Logs.notes` says.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def read_logs(
     if known_map is None and len(files) == 1:
         file = files[0]
         if file.is_file() and is_own(file) and positions_of(file) > MIN_LONG_SIZE:
-            # A CSV is copied as HDF5 to a folder that is removed with the value.
+            # A CSV is copied as HDF5 to a folder that is removed with the returned logs.
             folder = (
                 TemporaryDirectory(prefix="robotid-") if file.suffix.lower() == ".csv" else None
             )
@@ -176,7 +176,7 @@ def read_logs(
         for k, part in enumerate(others, start=2):
             part_notes = tuple(note for note in part.notes if note not in first.notes)
             read.append(ReadLog(part.log, f"{file.name}, part {k}", part_notes))
-        logs += [_sound(log, file, robot) for log in read]
+        logs += [_require_usable(log, file, robot) for log in read]
     return Logs(tuple(logs))
 
 
@@ -184,7 +184,7 @@ def _map(mapping: ImportMap | str | Path | None) -> ImportMap | None:
     return load_map(mapping) if isinstance(mapping, str | Path) else mapping
 
 
-def _sound(read: ReadLog, file: Path, robot: Robot) -> ReadLog:
+def _require_usable(read: ReadLog, file: Path, robot: Robot) -> ReadLog:
     """Check a log; raise `LogError` if it is of another robot or has no torque."""
     try:
         read.log.require_robot(robot).require_torques()

@@ -53,7 +53,7 @@ REFERENCE_PATTERNS = {
     ".dae": re.compile(rb"<init_from>\s*(?:<ref>)?\s*([^<]+?)\s*<"),
     ".gltf": re.compile(rb'"uri"\s*:\s*"([^"]+)"'),
 }
-"""Patterns of names of other files in the text of a mesh file."""
+"""Patterns of the names of other files in the text of a mesh file, by suffix."""
 
 
 def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
@@ -166,7 +166,7 @@ class MeshFolder:
             except OSError as error:
                 raise FileFormatError(f"cannot read {source}: {error.strerror}") from error
             self._names[source] = source.name  # ends the recursion of a file that refers to itself
-            self._names[source] = self.place(source.name, self._embed_companions(source, content))
+            self._names[source] = self.place(source.name, self._rename_references(source, content))
         return self._names[source]
 
     def place(self, name: str, content: bytes) -> str:
@@ -215,19 +215,20 @@ class MeshFolder:
 
     @property
     def has_files(self) -> bool:
-        """Whether there is a file in it."""
+        """Whether the folder has a file."""
         return bool(self._content)
 
-    def _embed_companions(self, source: Path, content: bytes) -> bytes:
+    def _rename_references(self, source: Path, content: bytes) -> bytes:
+        """Replace the files that a content refers to by the names of their copies."""
         pattern = REFERENCE_PATTERNS.get(source.suffix.lower())
         if pattern is None:
             return content
 
-        def embed_file(match: re.Match[bytes]) -> bytes:
+        def rename(match: re.Match[bytes]) -> bytes:
             other = _resolve_name(source, match[1])
             if not (is_reference_allowed(source, other, *self._roots) and is_part_of_model(other)):
                 return match[0]
             start, end = (at - match.start() for at in match.span(1))
             return match[0][:start] + self.add(other).encode() + match[0][end:]
 
-        return pattern.sub(embed_file, content)
+        return pattern.sub(rename, content)

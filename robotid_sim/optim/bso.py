@@ -84,7 +84,7 @@ class BeetleSwarm(VelocitySwarm):
     def _move(self, steps: Float2D) -> None:
         """Move by the swarm's velocity and the beetles' steps xi."""
         swarm = self._swarm
-        swarm.accelerate(self.w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng))  # eq. (11)
+        swarm.set_velocities(self.w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng))  # eq. (11)
         swarm.move(self.mix * swarm.v + (1.0 - self.mix) * steps)  # [1] eq. (10)
 
     def _stack_whiskers(self) -> Float2D:

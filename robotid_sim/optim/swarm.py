@@ -74,8 +74,8 @@ class Swarm:
         pull += common
         return np.asarray(pull)
 
-    def accelerate(self, v: Float2D) -> None:
-        """Set new velocities, within the limit."""
+    def set_velocities(self, v: Float2D) -> None:
+        """Set new velocities; `v` is clipped to the limit, in place."""
         np.maximum(v, -self.limit, out=v)
         np.minimum(v, self.limit, out=v)
         self.v = v
@@ -88,7 +88,7 @@ class Swarm:
 
     def fly(self, v: Float2D) -> Float2D:
         """Set new velocities, move by them, and return the positions."""
-        self.accelerate(v)
+        self.set_velocities(v)
         return self.move(self.v)
 
     def keep(self, chosen: Int1D) -> None:

@@ -20,7 +20,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
 MIN_DURATION = 1e-9
-"""Least duration of a run [s]."""
+"""Minimum duration of a run [s]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class Reference:
 
 
 class Trajectory(Protocol):
-    """A smooth motion from `start` (at most zero: an approach) to `duration`."""
+    """A smooth motion from time `start` to time `duration`, with an approach before time zero."""
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ class Trajectory(Protocol):
 
     @property
     def duration(self) -> float:
-        """Last time [s]."""
+        """Time of the end [s]; the trajectory lasts from `start` to this time."""
         ...
 
     @property
@@ -85,7 +85,10 @@ def require_number(name: str, value: object) -> None:
 
 
 def require_duration(name: str, value: float) -> None:
-    """Raise `OptionError` unless the duration of a run and its powers are finite."""
+    """Raise `OptionError` unless the duration of a run is a number of at least `MIN_DURATION`.
+
+    Powers of its inverse are then finite.
+    """
     require_number(name, value)
     if not value >= MIN_DURATION:
         raise OptionError(
@@ -117,7 +120,7 @@ PEAK_VELOCITY = 15.0 / 8.0
 """Largest slope of the unit quintic 10 s^3 - 15 s^4 + 6 s^5."""
 
 APPROACH_STEP = 0.5
-"""Durations of approaches are multiples of this [s]."""
+"""Step of the durations of approaches, which are multiples of it [s]."""
 
 PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
 """Largest second derivative of the unit quintic."""
@@ -151,15 +154,17 @@ class PointToPoint:
     q_start: Float1D
     """Pose at `start` [rad or m], shape (n,)."""
     q_end: Float1D
-    """Pose at `duration`, shape (n,)."""
+    """Pose at `duration` [rad or m], shape (n,)."""
     start: float
+    """Time of the start [s]."""
     duration: float
+    """Time of the end [s]; the motion lasts from `start` to this time."""
     period: float | None = None
 
     def __post_init__(self) -> None:
         freeze(self, (len(self.joint_names),), "q_start", "q_end")
         if not self.duration > self.start:
-            raise OptionError(f"duration {self.duration} s does not come after {self.start} s")
+            raise OptionError(f"end {self.duration} s does not come after start {self.start} s")
 
     def __call__(self, t: Float1D) -> Reference:
         """Return the reference; before and after the motion the robot rests."""
@@ -195,8 +200,8 @@ def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: f
     delta = np.abs(q_end - q_start)
     by_velocity = PEAK_VELOCITY * delta / (share * limits.velocity)
     by_acceleration = np.sqrt(PEAK_ACCELERATION * delta / (share * limits.acceleration))
-    need = max(1.0, float(by_velocity.max()), float(by_acceleration.max()))
-    return float(np.ceil(need / APPROACH_STEP) * APPROACH_STEP)
+    duration = max(1.0, float(by_velocity.max()), float(by_acceleration.max()))
+    return float(np.ceil(duration / APPROACH_STEP) * APPROACH_STEP)
 
 
 MAX_SAMPLES = 1e7
@@ -205,8 +210,8 @@ MAX_SAMPLES = 1e7
 TIME_COUNT = 2000
 """Number of times at which the use of limits is evaluated."""
 
-MIN_EXCESS = 1.01
-"""Smallest excess over a limit that is larger than rounding."""
+MAX_USE = 1.01
+"""Maximum use of a limit that counts as within the limit, for rounding."""
 
 MAX_PERCENT_RATIO = 1e4
 """Use of a limit above which messages do not state a percentage."""
@@ -244,15 +249,14 @@ def require_runnable(path: Excitation, robot: Robot, rate: float, where: str) ->
     """
     require_samples(path.duration - path.start, rate, where)
     end = float(getattr(path, "motion", path).duration)
-    # A short motion is hidden in a long path.
+    # The motion is checked alone too: times spread over a long path may miss a short motion.
     for span in ((path.start, path.duration), (0.0, end)):
         try:
             with np.errstate(all="ignore"):
                 uses = limit_use(robot, path, span)
         except ShapeError as error:
             raise OptionError(
-                f"{where}: the motion is too fast for its numbers ({error}); correct its times, "
-                "which are in s"
+                f"{where}: the motion is not finite ({error}); correct its times, which are in s"
             ) from error
         _require_within(uses, robot, where)
 
@@ -260,11 +264,11 @@ def require_runnable(path: Excitation, robot: Robot, rate: float, where: str) ->
 def _require_within(uses: dict[str, list[float]], robot: Robot, where: str) -> None:
     for name, shares in uses.items():
         worst = int(np.argmax(shares))
-        if not shares[worst] <= MIN_EXCESS:
+        if not shares[worst] <= MAX_USE:
             share = shares[worst]
             size = f"{share:.0%} of" if share < MAX_PERCENT_RATIO else f"{share:.1e} times"
             raise OptionError(
                 f"{where}: the motion uses {size} the {name.removeprefix('of_')} "
-                f"limit of joint '{robot.joint_names[worst]}'; design one for this robot, or "
-                f"correct its limits (rad or m, and s)"
+                f"limit of joint '{robot.joint_names[worst]}'; design a trajectory for this robot "
+                f"or correct its limits (rad, m, s)"
             )

@@ -119,11 +119,11 @@ def content(short):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"q0": [90.0, 0.0]}, "of the position limit of joint 'shoulder'; design one for"),
+        ({"q0": [90.0, 0.0]}, "of the position limit of joint 'shoulder'; design a trajectory for"),
         ({"a": [[0.0] * 5, [30.0] + [0.0] * 4]}, "of the position limit of joint 'elbow'"),
         ({"base_period": 0.4}, "of the acceleration limit of joint"),
         ({"base_period": 1e-9}, "times the acceleration limit of joint"),
-        ({"base_period": 5e-324}, "the motion is too fast for its numbers (q_end is not finite"),
+        ({"base_period": 5e-324}, "the motion is not finite (q_end is not finite"),
         ({"periods": 1000000}, "samples at 1000 Hz; give fewer periods or a lower rate"),
     ],
 )

@@ -17,7 +17,7 @@ from robotid_sim.papers.trial_table import Measure, TrialTable
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.paper import RHO_VALUES, VARIANT_NAME, add_computed
 from robotid_sim.papers.twolink.trials import (
-    LOADED,
+    LOAD_METHOD_NAME,
     TorqueCriterion,
     costs_in_engine,
     criterion_of,
@@ -160,9 +160,9 @@ def loaded(table: TrialTable, found: Callable[..., Any]) -> TrialTable:
     for load in table.cases("loaded"):
         (content,) = table.runs("loaded", "true", load)
         goal = make_loaded_criterion(load, 0)
-        rows["loaded", load, LOADED] = [
+        rows["loaded", load, LOAD_METHOD_NAME] = [
             score_load({**run, "parameters": found(goal, content, k)}, content["parameters"])
-            for k, run in enumerate(table.runs("loaded", LOADED, load))
+            for k, run in enumerate(table.runs("loaded", LOAD_METHOD_NAME, load))
         ]
     return TrialTable(rows)
 

@@ -142,7 +142,7 @@ def engine_run(rho: float, seed: int) -> dict[str, Any]:
     del seed
     run, exact = drive_in_engine(rho), integrate([rho])[0]
     gap = run.q - exact.q[: run.t.size]
-    shown = sample_evenly(run.t.size, MAX_CURVE_SAMPLES)
+    indices = sample_evenly(run.t.size, MAX_CURVE_SAMPLES)
     goal = TorqueCriterion.from_run(run)
     return {
         "ls_error": float(np.abs(goal.least_squares - TRUE_PARAMETERS).max()),
@@ -150,8 +150,8 @@ def engine_run(rho: float, seed: int) -> dict[str, Any]:
         "largest_gap": float(np.abs(gap).max()),
         "largest_motion": float(np.abs(exact.q - exact.q[0]).max()),
         "largest_residual": float(np.abs(run.target() - run.regressor() @ TRUE_PARAMETERS).max()),
-        "t": run.t[shown].tolist(),
-        "gap": gap[shown].T.tolist(),
+        "t": run.t[indices].tolist(),
+        "gap": gap[indices].T.tolist(),
     }
 
 
@@ -188,8 +188,8 @@ def check_in_engine(
 def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> dict[str, Any]:
     """Compare J of estimates with that of least squares for a noisy run in the engine.
 
-    Every estimate is a run with (J - J_LS) / J_LS. Least squares is solved again, and J is summed
-    by sample, independent of the quadratic form of the searches.
+    The result has one entry of ``runs`` per estimate, with (J - J_LS) / J_LS. Least squares is
+    solved again, and J is summed by sample, independent of the quadratic form of the searches.
     """
     noisy = add_torque_noise(drive_in_engine(rho), rho, seed)
     least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
@@ -305,7 +305,7 @@ class DrawnVelocitySwarm(LinearInertiaSwarm):
 
 def draw_velocities(swarm: Swarm, rng: np.random.Generator) -> None:
     """Set uniformly distributed velocities of a swarm within their limit."""
-    swarm.accelerate(swarm.limit * rng.uniform(-1.0, 1.0, swarm.x.shape))
+    swarm.set_velocities(swarm.limit * rng.uniform(-1.0, 1.0, swarm.x.shape))
 
 
 class RandomSearch(Population):
@@ -350,10 +350,10 @@ def make_optimizer(method: str) -> Optimizer:
 
 ADDED_LOADS = {"1 kg": (1.0, 0.0), "1 kg, 0.3 m below": (1.0, 0.3)}
 """Mass added at the end of the second link [kg], and its distance below that end [m]."""
-LOADED, LOAD_RHO = "ELPIDSO, median", 0.5
+LOAD_METHOD_NAME, LOAD_RHO = "ELPIDSO, median", 0.5
 """Name of the searches on the page, and rho of the trajectory [Hz]."""
 LINK_LENGTH = 1.0
-"""Distance of that end from the second joint [m]."""
+"""Distance of the end of the second link from the second joint [m]."""
 
 
 def add_point_mass(mass: float, below: float) -> Float1D:
@@ -380,7 +380,7 @@ def identify_load(load: str, seed: int, runs: int, max_evals: int) -> dict[str, 
     true = add_point_mass(*ADDED_LOADS[load])
     goal = make_loaded_criterion(load, seed)
     stream = ["payload", "ELPIDSO", load]
-    searched = [
+    rows = [
         minimize_criterion("ELPIDSO", goal, max_evals, seed, [*stream, f"run {run}"])
         for run in range(runs)
     ]
@@ -389,12 +389,12 @@ def identify_load(load: str, seed: int, runs: int, max_evals: int) -> dict[str, 
             "true": {"parameters": true.tolist()},
             "before the change": score_load({"parameters": TRUE_PARAMETERS.tolist()}, true),
             "LS": score_load({"parameters": goal.least_squares.tolist()}, true),
-            LOADED: {"runs": [score_load(row, true) for row in searched]},
+            LOAD_METHOD_NAME: {"runs": [score_load(row, true) for row in rows]},
         }
     }
 
 
 def score_load(row: Mapping[str, Any], true: Float1D) -> dict[str, Any]:
-    """Add the norm of the error of a row over the norm of the true parameters, shape (4,) [%]."""
+    """Return a row with its relative parameter error [%]; `true` has shape (4,)."""
     (error,) = np.linalg.norm(np.array([row["parameters"]]) - true, axis=1)
     return {**row, "error": float(100.0 * (error / np.linalg.norm(true)))}
