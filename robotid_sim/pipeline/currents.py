@@ -12,7 +12,7 @@ from robotid_sim.errors import FileFormatError, LogError, RobotIdError
 from robotid_sim.estimation.torque_constants import estimate_constants_of_currents
 from robotid_sim.importing.reading import Logs, ReadLog
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.fitted_motion import smooth_positions
+from robotid_sim.pipeline.fitted_motion import use_positions
 from robotid_sim.preprocess.adaptive import Adaptive
 
 CONSTANTS_KEY = "torque_constants"
@@ -35,7 +35,7 @@ def add_constants(
     log = next((log for group in groups for log in group if log.in_amperes), None)
     if log is None:
         return groups
-    motion = smooth_positions(Adaptive().tune(log, nominal))(log, nominal)
+    motion = use_positions(Adaptive().tune(log, nominal))(log, nominal)
     estimate = estimate_constants_of_currents(motion, nominal, basis)
     if not estimate.success:
         raise LogError(

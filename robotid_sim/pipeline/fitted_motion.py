@@ -56,9 +56,9 @@ class RevisedModel:
     """Estimated gravity; None if the nominal one is used."""
 
     def errors(self, rows: LinearProblem, motion: Motion) -> Float2D | None:
-        """Return the torque of one standard deviation of each constant, (N n, k).
+        """Return the torque of one standard deviation of each constant, shape (N n, k).
 
-        None without any.
+        None without estimated constants.
         """
         estimate = WeightedLeastSquares().fit(rows)
         if not estimate.success or (self.eps_fit is None and self.gravity_fit is None):
@@ -80,14 +80,14 @@ def revise_model(
 ) -> RevisedModel:
     """Estimate the constants of a model that logs determine, if requested by the plan.
 
-    The preprocessors are tuned to every log with the nominal model, whose constants remain if the
-    logs support them.
+    The preprocessors are tuned to every log with the nominal model; its constants are kept where
+    the logs do not contradict them.
     """
     model = RevisedModel(preprocessors, nominal, basis)
     if not plan.estimate_eps and not plan.estimate_gravity:
         return model
     smooth = join_motions(
-        motions_of(logs, [smooth_positions(each) for each in preprocessors], nominal)
+        motions_of(logs, [use_positions(each) for each in preprocessors], nominal)
     )
     if plan.estimate_eps:
         model = _revise_eps(model, logs, smooth, plan)
@@ -106,22 +106,25 @@ def revise_model(
 def _revise_eps(
     model: RevisedModel, logs: Sequence[Log], smooth: Motion, plan: FitPlan
 ) -> RevisedModel:
-    """Revise the transition velocities that improve the prediction of both kinds of motion."""
-    nominal, basis, finer = model.nominal, model.basis, raise_row_rate(smooth)
-    fit = revise_eps(finer, nominal, basis)
+    """Revise the transition velocities that improve the predictions.
+
+    They must improve those with the smoothed motion and those with the retuned preprocessors.
+    """
+    nominal, basis, fine_motion = model.nominal, model.basis, raise_row_rate(smooth)
+    fit = revise_eps(fine_motion, nominal, basis)
     while fit is not None:
-        revised = set_eps(nominal, fit.eps)
-        again = retune(model, logs, revised, plan)
+        robot = set_eps(nominal, fit.eps)
+        retuned = retune(model, logs, robot, plan)
         before = join_motions(motions_of(logs, model.preprocessors, nominal))
-        after = join_motions(motions_of(logs, again, revised))
-        problems = build_problem(before, nominal, basis), build_problem(after, revised, basis)
-        shown = np.array(fit.identifiable)
-        better = predicts_better(*problems) & shown
-        if (better == shown).all():
-            return replace(model, preprocessors=again, nominal=revised, eps_fit=fit)
+        after = join_motions(motions_of(logs, retuned, robot))
+        problems = build_problem(before, nominal, basis), build_problem(after, robot, basis)
+        identifiable = np.array(fit.identifiable)
+        better = predicts_better(*problems) & identifiable
+        if (better == identifiable).all():
+            return replace(model, preprocessors=retuned, nominal=robot, eps_fit=fit)
         if not better.any():
             break
-        fit = estimate_eps(finer, nominal, basis, joints=np.flatnonzero(better))
+        fit = estimate_eps(fine_motion, nominal, basis, joints=np.flatnonzero(better))
     return model
 
 
@@ -140,8 +143,8 @@ def copy_rows(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
     return preprocessor
 
 
-def smooth_positions(preprocessor: Preprocessor) -> Preprocessor:
-    """Return the preprocessor in the form that uses only positions, if it has one."""
+def use_positions(preprocessor: Preprocessor) -> Preprocessor:
+    """Return the preprocessor in the form that uses positions only, if it has one."""
     if isinstance(preprocessor, Adaptive):
         return replace(preprocessor, method="rts")
     return preprocessor
@@ -182,33 +185,36 @@ def make_recording(
     log: Log, preprocessor: Preprocessor, motion: Motion, robot: Robot
 ) -> RecordedLog:
     """Return the recording of a log; see `recordings_of`."""
-    sound: Bool2D = np.ones(log.q.shape, dtype=bool)
+    is_valid: Bool2D = np.ones(log.q.shape, dtype=bool)
+    noise_source: Preprocessor = preprocessor
     if isinstance(preprocessor, Adaptive):
+        noise_source = preprocessor.errors_in_variables
         if preprocessor.outliers:
             faults = find_faults(log, preprocessor.outliers)
-            sound = ~(faults.position | faults.lost[:, None])
+            is_valid = ~(faults.position | faults.lost[:, None])
         log, _ = preprocessor.prepare(log, robot)
     tau = standard_torque(robot, motion.q, motion.dq, motion.ddq, log.tau_meas)
-    # Torques at the starts of their steps, up to a lead time; uneven ones in the middle of steps.
+    # Assign every torque to the simulation step, from a position to the next, in which it acts;
+    # `lead` is the remaining time offset. Torques with their own times are interpolated to the
+    # middle of steps.
     if log.torque_times is None:
-        late = log.torque_time_offset / log.dt - 0.5
-        shift = round(late)
+        delay = log.torque_time_offset / log.dt - 0.5
+        shift = round(delay)
         tau = tau[np.clip(np.arange(len(tau)) - shift, 0, len(tau) - 1)]
-        lead = (shift - late) * log.dt
+        lead = (shift - delay) * log.dt
     else:
         middle, lead = log.t + 0.5 * log.dt, 0.0
         tau = np.stack([np.interp(middle, log.action_times, x) for x in tau.T], axis=1)
-    used = slice(None) if motion.row_filter is None else motion.row_filter.sample_slice
-    joint = preprocessor.errors_in_variables if isinstance(preprocessor, Adaptive) else preprocessor
-    if isinstance(joint, ErrorsInVariables) and joint.noise is not None:
-        noise = joint.noise.position
+    selection = slice(None) if motion.row_filter is None else motion.row_filter.sample_slice
+    if isinstance(noise_source, ErrorsInVariables) and noise_source.noise is not None:
+        noise = noise_source.noise.position
     else:
         noise = np.array([likelihood_corner(log, j)[1] for j in range(log.dof)])
     return RecordedLog(
-        q=log.q[used],
-        tau=tau[used],
-        dq=motion.dq[used][0],
-        valid=sound[used],
+        q=log.q[selection],
+        tau=tau[selection],
+        dq=motion.dq[selection][0],
+        valid=is_valid[selection],
         dt=log.dt,
         lead=lead,
         position_noise=np.asarray(np.maximum(noise, MIN_NOISE_RATIO * np.abs(log.q).max())),
@@ -224,7 +230,7 @@ class FittedMotion(NamedTuple):
     """Preprocessors, each tuned to its log."""
     motion: Motion
     smooth: Motion
-    """Motion from positions only, as in predictions; of a long log only the beginning."""
+    """Motion from positions only, as in predictions; for a long log, of its beginning only."""
     weights: Float2D
     """Weights of the rows of every log and joint, shape (logs, n)."""
     structure: Structure
@@ -249,18 +255,19 @@ def fit_motion(
 ) -> FittedMotion:
     """Compute motion, terms and rows of logs; see `robotid_sim.pipeline.stages`.
 
-    `robot` has the joint terms and explains the logs.
+    `robot`, the model with the joint terms, is used to preprocess the logs; by default the nominal
+    model.
     """
     tuned, nominal, basis = model.preprocessors, model.nominal, model.basis
     robot = robot or nominal
     if structure.terms:
-        again = []
+        retuned = []
         for preprocessor, log in zip(tuned, logs, strict=True):
-            same = copy_rows(plan.preprocessor, preprocessor)
-            if isinstance(same, Adaptive) and isinstance(preprocessor, Adaptive):
-                same = replace(same, delay=preprocessor.delay)
-            again.append(same.tune(log, robot))
-        tuned = tuple(again)
+            untuned = copy_rows(plan.preprocessor, preprocessor)
+            if isinstance(untuned, Adaptive) and isinstance(preprocessor, Adaptive):
+                untuned = replace(untuned, delay=preprocessor.delay)
+            retuned.append(untuned.tune(log, robot))
+        tuned = tuple(retuned)
     motions = motions_of(logs, tuned, robot)
     motion, weights = weigh_logs(motions, nominal, basis)
     rows = build_problem(motion, nominal, basis)
@@ -271,9 +278,7 @@ def fit_motion(
         instruments = _instruments(logs, tuned, motion, nominal, basis)
         rows = replace(rows, instruments=instruments)
     structure = refit_terms(structure, rows, motion, robot)
-    smooth = join_motions(
-        motions_of(logs, [smooth_positions(preprocessor) for preprocessor in tuned], nominal)
-    )
+    smooth = join_motions(motions_of(logs, [use_positions(each) for each in tuned], nominal))
     return FittedMotion(model, tuned, motion, smooth, weights, structure, rows)
 
 
@@ -295,9 +300,7 @@ def _instruments(
         q = np.where((log.t >= 0.0)[:, None], periods.average_others(log.q), log.q)
         averaged_logs.append(replace(log, q=q, dq=None, truth=None))
     smooth = join_motions(
-        motions_of(
-            averaged_logs, [smooth_positions(preprocessor) for preprocessor in tuned], nominal
-        )
+        motions_of(averaged_logs, [use_positions(each) for each in tuned], nominal)
     )
     other_motion = replace(motion, q=smooth.q, dq=smooth.dq, ddq=smooth.ddq)
     return build_problem(other_motion, nominal, basis).W

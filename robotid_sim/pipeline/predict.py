@@ -94,19 +94,19 @@ class SavedEstimate:
         return np.array(measured)
 
     def select_robot(self, robot: Robot, basis: BaseParameters) -> "SavedEstimate":
-        """Select the estimates whose base parameters are those of a robot.
+        """Select the estimates of a robot: those whose base parameters are its own.
 
         Parameters
         ----------
         robot : Robot
             The nominal model.
         basis : BaseParameters
-            Its base parameters.
+            The base parameters of the robot.
 
         Returns
         -------
         saved : SavedEstimate
-            Contains these estimates only.
+            The same content with these estimates only.
 
         Raises
         ------

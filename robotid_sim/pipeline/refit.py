@@ -1,4 +1,4 @@
-"""Data for repeated fits in a page: triangular factors of the rows by joint and time window."""
+"""Data for fits that a report repeats in the browser: factors of rows by joint and time window."""
 
 import base64
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
 
 MAX_WINDOWS = 10
-"""Largest number of time windows in a page."""
+"""Maximum number of time windows in a report."""
 
 MIN_PERIOD_SHARE = 0.1
-"""Smallest share of a period that is a separate window."""
+"""Minimum share of a period that is a separate window."""
 
 CONFIDENCE_LEVEL = 0.95
 """Probability of the intervals."""
@@ -48,21 +48,21 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refit:
-    """Data for repeated fits in a page."""
+    """Data for fits that a report repeats in the browser, with other options."""
 
     start: Estimate
     """Weighted least squares of all rows."""
     chosen: Estimate
-    """The estimate of the page."""
+    """The chosen estimate, which the report shows."""
     data: dict[str, Any]
-    """Factors of the rows by joint and time window, and other data of the fit (JSON)."""
+    """Triangular factors of the rows by joint and time window, and other data of the fit (JSON)."""
     estimator: str = ESTIMATOR_NAME
-    """Name of the estimator that gives the same fit outside of the page."""
+    """Name of the estimator that gives the same fit outside of the browser."""
 
 
 @one_blas_thread()
 def refit_of(fit: Identification, unseen: LinearProblem | None = None) -> Refit | None:
-    """Prepare the data for repeated fits, also with unseen rows; None if the fit fails."""
+    """Prepare the data for fits in the browser, also with unseen rows; None if the fit fails."""
     start = WeightedLeastSquares().fit(fit.problem)
     if not start.success:
         return None
@@ -75,7 +75,7 @@ def refit_data(
     """Return the data as JSON values; `whole` is weighted least squares of all rows."""
     problem = fit.problem
     color, dof = estimate_coloring(problem, whole)
-    before = project_nominal(problem)
+    prior = project_nominal(problem)
     windows = windows_of(fit)
     parts = [is_within(problem.times, [[window.low, window.high]]) for window in windows]
     units = ["N" if unit == "m" else "N m" for unit in fit.nominal.joint_units]
@@ -100,9 +100,9 @@ def refit_data(
         "factors": factors,
         "random": _random_effects(problem, parts, columns),
         "unseen": validation,
-        "before": before.beta.tolist(),
-        "errors": before.std.tolist(),
-        "root": encode(before.root[np.tril_indices(len(before.root))]),
+        "priorBeta": prior.beta.tolist(),
+        "priorStd": prior.std.tolist(),
+        "root": encode(prior.root[np.tril_indices(len(prior.root))]),
         "color": color.tolist(),
         "std": whole.std.tolist(),
         "quantile": stdtrit(dof, 0.5 + 0.5 * CONFIDENCE_LEVEL).tolist(),
@@ -122,8 +122,8 @@ def windows_of(fit: Identification) -> list[Window]:
         ends = np.array([first, *(times[starts] - half), last])
     elif problem.period is not None:
         noun, period = "period", problem.period
-        least = MIN_PERIOD_SHARE * period
-        begin, end = np.floor((first + least) / period), np.ceil((last - least) / period)
+        min_part = MIN_PERIOD_SHARE * period
+        begin, end = np.floor((first + min_part) / period), np.ceil((last - min_part) / period)
         ends = np.arange(begin, end + 1.0) * period
     groups = ends.size - 1
     step = -(-groups // MAX_WINDOWS)
@@ -133,8 +133,8 @@ def windows_of(fit: Identification) -> list[Window]:
         end = min(k + step, groups)
         cuts = np.linspace(ends[k], ends[end], parts + 1).clip(first, last)
         cuts[0], cuts[-1] = (first if k == 0 else cuts[0]), (last if end == groups else cuts[-1])
-        several = f"{noun} {end}" if end == k + 1 else f"{noun}s {k + 1} to {end}"
-        name = several if noun else "all"
+        label = f"{noun} {end}" if end == k + 1 else f"{noun}s {k + 1} to {end}"
+        name = label if noun else "all"
         windows += [Window(name, *pair) for pair in pairwise(cuts.round(3).tolist())]
     return [window for window in windows if is_within(times, [[window.low, window.high]]).any()]
 

@@ -230,7 +230,7 @@ def run_study(
             fit = stages.identify(log)
             noise = stages.begin_noise(log, fit)
             assessment = stages.diagnose(log, fit)
-            unseen, compared = stages.validate(unseen_log, log, fit)
+            unseen, compared = stages.collect_validation_log(unseen_log, log, fit)
             loop = stages.control(fit, known_loops)
             result = stages.score(trajectory, log, unseen, assessment, compared, loop, noise)
             done = Study(setup, designs, trajectory, log, assessment, unseen, loop, result)

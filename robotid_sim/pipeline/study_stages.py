@@ -59,8 +59,8 @@ RESULT_FILES = (
 )
 """Files of a study and its page."""
 
-SAMPLE_SIZE = 400.0
-"""Space per sample and joint of a log [bytes], with the logs of failed loops."""
+SAMPLE_BYTES = 400.0
+"""Disk space per sample and joint of a log [bytes], with the logs of failed loops."""
 
 
 def study_folder(
@@ -78,7 +78,7 @@ def require_study_folder(out: str | Path, setup: Setup, command: str) -> None:
 def _run_and_space(setup: Setup, command: str) -> tuple[Run, float]:
     plant, family = setup.cell.plant, setup.excitation.family
     samples = family.periods * family.period * setup.cell.rate
-    return Run(FOLDER_KIND, plant.name, command), FILE_SPACE + SAMPLE_SIZE * samples * plant.dof
+    return Run(FOLDER_KIND, plant.name, command), FILE_SPACE + SAMPLE_BYTES * samples * plant.dof
 
 
 _log = logging.getLogger(__name__)
@@ -173,7 +173,7 @@ class StudyStages:
         return fit
 
     def begin_noise(self, log: Log, fit: Identification) -> Callable[[], ResidualNoise] | None:
-        """Start the replicates of the noise for the expected residuals."""
+        """Start the simulations with other noise that the expected residuals are computed from."""
         if not self.setup.cell.sensors:
             return None
         return run_ahead(noise_beside_residuals(self.setup, log, fit), self.workers)
@@ -185,15 +185,15 @@ class StudyStages:
             _ = assessment.diagnoses
         return assessment
 
-    def validate(
+    def collect_validation_log(
         self, unseen: Callable[[], Log], log: Log, fit: Identification
     ) -> tuple[Log, list[ComparedPreprocessor]]:
-        """Wait for the validation log, and compare torque filters if requested."""
+        """Wait for the validation log, and compare the filters of preprocessing if requested."""
         with self._time_stage("validate"):
-            measured, setup = unseen(), self.setup
+            validation_log, setup = unseen(), self.setup
             if not setup.compares_filters:
-                return measured, []
-            return measured, compare_preprocessing(setup.cell.plant, fit.nominal, log, fit)
+                return validation_log, []
+            return validation_log, compare_preprocessing(setup.cell.plant, fit.nominal, log, fit)
 
     def control(
         self, fit: Identification, early_loop: Callable[[], ClosedLoop] | None
@@ -242,9 +242,9 @@ class StudyStages:
             estimates = score_estimates(plant, unseen, fit)
             motions: dict[str, Trajectory] = {"excitation": trajectory, "validation": setup.unseen}
             motions |= {} if loop is None else {t.name: t.trajectory for t in loop.tasks}
-            touching = contacts(setup.nominal, motions, setup.excitation.floor)
+            contact_list = contacts(setup.nominal, motions, setup.excitation.floor)
             identified = None if fit.consistent_robot is None else self.folder / IDENTIFIED
-            parts = (assessment.diagnoses[0], estimates, identified, loop, touching)
+            parts = (assessment.diagnoses[0], estimates, identified, loop, contact_list)
             judged = verdict(setup, log, unseen, fit, *parts, noise() if noise else None)
         result = StudyResult(
             robot=describe_robot(plant),
@@ -253,7 +253,7 @@ class StudyStages:
             reproducible=True,
             assumptions=setup.assumptions,
             trajectory=describe_trajectory(setup, trajectory),
-            contacts=touching,
+            contacts=contact_list,
             measurement=describe_measurement(log, setup.preset),
             preprocessing=PreprocessingResult(
                 chosen=PREPROCESSORS.name_of(setup.fit.preprocessor),

@@ -23,8 +23,8 @@ from robotid_sim.pipeline.fitted_motion import (
     RevisedModel,
     motions_of,
     retune,
-    smooth_positions,
     tune_model,
+    use_positions,
     weigh_logs,
 )
 from robotid_sim.preprocess.adaptive import Adaptive
@@ -42,7 +42,7 @@ class TermChoice:
     @classmethod
     def choose(cls, model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str]) -> Self:
         """Choose the terms of given kinds that logs support in addition to a model."""
-        preprocessors = [smooth_positions(each) for each in model.preprocessors]
+        preprocessors = [use_positions(each) for each in model.preprocessors]
         motion, _ = weigh_logs(
             motions_of(logs, preprocessors, model.nominal), model.nominal, model.basis
         )

@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 IDENTIFIABILITY_TEXT = (
     "Joint torques determine only linear combinations of parameters, the base parameters (see "
     "Identification). The remaining parameters come from the nominal model, with an assumed "
-    "uncertainty of 20 %; the intervals include both. `identified.urdf` is one robot with these "
-    "base parameters. Its torques are correct, but single parameters that are not identifiable "
-    "alone may be wrong."
+    "uncertainty of 20 %; the intervals include this and the uncertainty of the estimate. "
+    "`identified.urdf` is one robot with these base parameters. Its torques are correct, but "
+    "single parameters that are not identifiable alone may be wrong."
 )
 """Note on the table of link parameters."""
 

@@ -183,7 +183,7 @@ const Refit = (() => {
       this.counts = data.windows.map((window) => window.rows);
       this.blocks = unpacked(data.factors, this.counts, places(data.columns));
       this.unseen = data.unseen && unpacked(data.unseen.factors, [data.unseen.rows], places(data.unseen.columns))[0];
-      this.before = Float64Array.from(data.before);
+      this.priorBeta = Float64Array.from(data.priorBeta);
       this.root = matrix(this.size, this.size); // whitens the errors of the nominal parameters
       const values = decoded(data.root);
       let next = 0;
@@ -236,13 +236,13 @@ const Refit = (() => {
       if (!samples) throw new Error("Select at least one time window.");
       const own = this.joints(use);
       const whole = (by) => triangular(stacked(own.map((f, j) => ({ ...f, factor: by[j] })), this.size + 1));
-      const free = this.before.map((_, k) => (fixed[k] === undefined ? 1 : 0));
+      const free = this.priorBeta.map((_, k) => (fixed[k] === undefined ? 1 : 0));
       const unseen = this.notSeen(whole(factors.map((factor) => (factor > 0 ? 1 : 0))), free);
       const shown = free.map((yes, k) => (yes && !unseen[k] ? 1 : 0));
       const count = shown.reduce((sum, yes) => sum + yes, 0);
       if (samples * active <= count) throw new Error(`${samples * active} rows cannot determine ${count} parameters; select more joints or times.`);
       if (!count) throw new Error("All parameters are fixed; leave at least one free.");
-      const values = this.before.map((value, k) => (unseen[k] ? value : fixed[k] ?? 0));
+      const values = this.priorBeta.map((value, k) => (unseen[k] ? value : fixed[k] ?? 0));
       const noise = (beta) => {
         const sigma = own.map((f) => Math.sqrt(squares(f, beta) / Math.max(samples - count / active, 1)));
         const floor = Math.max(1e-9 * Math.max(...sigma), LEAST);
@@ -305,7 +305,7 @@ const Refit = (() => {
         known.at.set(this.root.at);
         const right = column(known, this.size);
         for (let k = 0; k < this.size; k++)
-          for (let i = 0; i < this.size; i++) right[i] += column(this.root, k)[i] * this.before[k];
+          for (let i = 0; i < this.size; i++) right[i] += column(this.root, k)[i] * this.priorBeta[k];
         blocks.push({ R: known, places: every, factor: 1 / prior });
       }
       return blocks.length > 1 ? stacked(blocks, this.size + 1) : data;
@@ -331,8 +331,8 @@ const Refit = (() => {
     // Variances: of white residuals, scaled as those of the fit of all rows, of a prior, and of
     // random effects. A fixed parameter has almost none, an unidentifiable one that of the nominal.
     variances({ own, use, weight, sigma, R, columns, unseen, prior }) {
-      const { color, errors, std } = this.data;
-      const variance = this.before.map((_, k) => (unseen[k] ? errors[k] ** 2 : (FIXED_STD * std[k]) ** 2));
+      const { color, priorStd, std } = this.data;
+      const variance = this.priorBeta.map((_, k) => (unseen[k] ? priorStd[k] ** 2 : (FIXED_STD * std[k]) ** 2));
       const size = columns.length;
       const A = normal(inverse(R));
       const where = new Map(columns.map((k, j) => [k, j]));
@@ -340,7 +340,7 @@ const Refit = (() => {
       own.forEach(({ R: factor, places }, j) => addSquares(white, factor, places.slice(0, -1), where, A, weight[j] ** 2 * sigma[j]));
       columns.forEach((k, j) => { variance[k] = white[j] * color[k] ** 2; });
       const more = new Float64Array(size);
-      if (prior !== null) addSquares(more, this.root, [...this.before.keys()], where, A, 1 / prior);
+      if (prior !== null) addSquares(more, this.root, [...this.priorBeta.keys()], where, A, 1 / prior);
       if (this.random) this.addRandom(more, use, weight, where, A);
       columns.forEach((k, j) => { variance[k] += more[j]; });
       return variance;
