@@ -114,14 +114,14 @@ def _state_of(item: object) -> Any:
     return asdict(item) if is_dataclass(item) and not isinstance(item, type) else vars(item).copy()
 
 
-def _deterministic(run: Callable[[np.random.Generator], bytes], *, random: bool) -> None:
+def _require_deterministic(run: Callable[[np.random.Generator], bytes], *, random: bool) -> None:
     """Require equal bits for equal seeds, and different bits for another seed if it is random."""
     # The global generator is used only to show that it is not touched.
-    before = np.random.get_state()[1].copy()  # type: ignore[index] # noqa: NPY002
+    state_before = np.random.get_state()[1].copy()  # type: ignore[index] # noqa: NPY002
     first, again, other = (run(np.random.default_rng(seed)) for seed in (3, 3, 4))
-    after = np.random.get_state()[1]  # type: ignore[index] # noqa: NPY002
+    state_after = np.random.get_state()[1]  # type: ignore[index] # noqa: NPY002
     assert first == again, "the same seed gives other numbers"
-    assert np.array_equal(before, after), "draws from NumPy's global generator; use rng"
+    assert np.array_equal(state_before, state_after), "draws from NumPy's global generator; use rng"
     if random:
         assert first != other, "another seed gives the same numbers; set the trait random = False"
     else:
@@ -142,7 +142,7 @@ def check_sensor(sensor: Sensor) -> None:
         assert getattr(measured_log, name) == getattr(log, name), f"changes {name}"
     log_without_truth = sensor(replace(log, truth=None), np.random.default_rng(0))
     assert _channels(log_without_truth) == _channels(measured_log), "looks at the truth"
-    _deterministic(lambda rng: _channels(sensor(log, rng)), random=sensor.random)
+    _require_deterministic(lambda rng: _channels(sensor(log, rng)), random=sensor.random)
     assert repr(_state_of(sensor)) == repr(options), "changes its own options"
 
 
@@ -158,8 +158,8 @@ def check_preprocessor(preprocessor: Preprocessor) -> None:
     for name in ("q", "dq", "ddq", "tau"):
         array, other_array = getattr(motion, name), getattr(other_motion, name)
         # Preprocessors that fit a model start from the nominal one, and so differ by rounding.
-        same = np.allclose(array, other_array, rtol=0.0, atol=1e-6 * np.abs(array).max())
-        assert same, "depends on the inertia of the nominal model"
+        is_equal = np.allclose(array, other_array, rtol=0.0, atol=1e-6 * np.abs(array).max())
+        assert is_equal, "depends on the inertia of the nominal model"
     tuned_copy = preprocessor.tune(log, robot)
     assert _numbers(tuned_copy(log, robot)) == _numbers(motion), "tune() changes the motion"
     assert tuned_copy.tune(log, robot) is tuned_copy, "tune() changes a tuned preprocessor"
@@ -189,7 +189,7 @@ def check_estimator(estimator: Estimator) -> None:
     def fit(rng: np.random.Generator) -> bytes:
         return estimator.fit(problem, rng).beta.tobytes()
 
-    _deterministic(fit, random=estimator.random)
+    _require_deterministic(fit, random=estimator.random)
     if estimate.cov is not None:
         scale = np.sqrt(np.outer(np.diag(estimate.cov), np.diag(estimate.cov)))
         assert np.linalg.eigvalsh(estimate.cov / scale).min() > 0.0, "cov is not a covariance"
@@ -221,7 +221,7 @@ def check_optimizer(optimizer: Optimizer) -> None:
         assert (np.diff(result.history[:, 1]) <= 0.0).all(), "its history rises"
         return result.x.tobytes()
 
-    _deterministic(search, random=True)
+    _require_deterministic(search, random=True)
     assert repr(_options(optimizer)) == options, "changes its own options"
     result = minimize(
         _sphere, -box, box, method=optimizer, max_evals=10_000, rng=np.random.default_rng(0)
@@ -299,9 +299,9 @@ def check_controller(factory: ControllerFactory) -> None:
         rows = []
         for k in range(5):
             q, dq, ddq = reference.q[k], reference.dq[k], reference.ddq[k]
-            before = (q.tobytes(), dq.tobytes())
+            state = (q.tobytes(), dq.tobytes())
             rows.append(law(1e-3 * k, q, dq, Setpoint(q + 0.01, dq - 0.02, ddq)))
-            assert (q.tobytes(), dq.tobytes()) == before, "changes the state that it was given"
+            assert (q.tobytes(), dq.tobytes()) == state, "changes the state that it was given"
         return np.array([row.copy() for row in rows])
 
     first = commands()
@@ -355,7 +355,7 @@ def check_condition(condition: Condition) -> None:
     assert isinstance(result, Scenario), "returns no Scenario"
     assert result.name == "tried", "changes the name of the scenario"
     draws = condition.random and result.disturbance(t, robot.dof) is not None
-    _deterministic(torque, random=draws)
+    _require_deterministic(torque, random=draws)
     assert result.plant(robot).joint_names == robot.joint_names, "changes the joints of the plant"
 
 

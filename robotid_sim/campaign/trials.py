@@ -147,15 +147,15 @@ def run_trials(
     """
     names = [trial.name for trial in trials]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise OptionError(f"two trials are named '{twice}'")
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise OptionError(f"two trials are named '{duplicate}'")
     make_folder(folder)
     keys = [trial.key for trial in trials]
     with RowStore(folder / FILE_NAME, _COLUMNS, SCHEMA_VERSION, write=True) as rows:
-        requested = set(keys)
-        texts = {key: text for key, text in rows.select("key, result") if key in requested}
+        key_set = set(keys)
+        texts = {key: text for key, text in rows.select("key, result") if key in key_set}
         # Trials that differ in name only are run once.
-        missing = {key: t for key, t in zip(keys, trials, strict=True) if key not in texts}
+        new_trials = {key: t for key, t in zip(keys, trials, strict=True) if key not in texts}
 
         def report_progress() -> None:
             progress(Portion(sum(key in texts for key in keys), len(keys)))
@@ -169,7 +169,7 @@ def run_trials(
 
         if trials:
             report_progress()
-        retry_each(_run_timed, list(missing.values()), workers, store)
+        retry_each(_run_timed, list(new_trials.values()), workers, store)
     return [dict(json.loads(texts[key])) for key in keys]
 
 
@@ -180,22 +180,22 @@ def no_partial_result() -> Iterator[None]:
     An interrupted optimizer returns its best point, which would be stored as the result of a trial.
     """
     handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
-    previous = {number: handler for number, handler in handlers.items() if callable(handler)}
-    if threading.current_thread() is not threading.main_thread() or not previous:
+    old_handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    if threading.current_thread() is not threading.main_thread() or not old_handlers:
         yield  # the main thread or process handles the signal
         return
-    received = threading.Event()
+    event = threading.Event()
 
     def note(number: int, frame: FrameType | None) -> None:
-        received.set()
-        previous[number](number, frame)
+        event.set()
+        old_handlers[number](number, frame)
 
-    for number in previous:
+    for number in old_handlers:
         signal.signal(number, note)
     try:
         yield
     finally:
-        for number, handler in previous.items():
+        for number, handler in old_handlers.items():
             signal.signal(number, handler)
-    if received.is_set():
+    if event.is_set():
         raise KeyboardInterrupt

@@ -209,8 +209,8 @@ def _print_grid(table: Table, columns: Sequence[int], min_widths: Sequence[int])
     widths = {k: min_widths[k] for k in columns}
     cells = {k: [table.columns[k], *(row[k] for row in table.rows)] for k in columns}
     full_widths = {k: max(cell_len(s) for c in cells[k] for s in c.split("\n")) for k in columns}
-    spare = width() - _mark_width(table) - _total(min_widths, columns)
-    for _ in range(spare):  # widen the narrowest column that is too narrow
+    spare_width = width() - _mark_width(table) - _total(min_widths, columns)
+    for _ in range(spare_width):  # widen the narrowest column that is too narrow
         narrow_columns = [k for k in columns if widths[k] < full_widths[k]]
         if not narrow_columns:
             break
@@ -226,7 +226,7 @@ def _print_grid(table: Table, columns: Sequence[int], min_widths: Sequence[int])
         grid.add_row(*mark, *(row[column] for column in columns))
     total = _mark_width(table) + sum(widths.values()) + COLUMN_GAP * len(columns)
     screen = Console(width=total, highlight=False, markup=False, emoji=False, color_system=None)
-    with screen.capture() as captured:
+    with screen.capture() as capture:
         screen.print(grid)
-    lines = (line.rstrip() for line in captured.get().splitlines())
+    lines = (line.rstrip() for line in capture.get().splitlines())
     print(_color_verdicts("\n".join(lines)))

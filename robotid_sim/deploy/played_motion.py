@@ -63,6 +63,6 @@ class PlayedMotion:
     def __call__(self, t: Float1D) -> Reference:
         """Evaluate the motion at times `t` [s], shape (N,)."""
         times = np.clip(t, 0.0, self.duration)
-        moving = (times == t)[:, None]
-        dq, ddq = (self.curve.derivative(order)(times) * moving for order in (1, 2))
+        is_moving = (times == t)[:, None]
+        dq, ddq = (self.curve.derivative(order)(times) * is_moving for order in (1, 2))
         return Reference(self.curve(times), dq, ddq)

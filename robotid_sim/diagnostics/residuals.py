@@ -51,8 +51,8 @@ class CrossValidation:
 
     def sentences(self) -> list[str]:
         """Describe the comparison of held-out and fitted periods."""
-        worst = int(self.ratio.argmax())
-        ratio, name = self.ratio[worst], self.joint_names[worst]
+        j = int(self.ratio.argmax())
+        ratio, name = self.ratio[j], self.joint_names[j]
         comparison = (
             f"Held-out periods have {ratio:.2f} times the residual of the fit on the worst "
             f"joint, {name}; the expected ratio is {self.expected:.2f}."
@@ -88,8 +88,8 @@ def cross_validate(
         residual = y - W @ estimate.beta
         predicted.append(np.sqrt((residual[~is_used] ** 2).mean(axis=0)))
         fitted.append(np.sqrt((residual[is_used] ** 2).mean(axis=0)))
-    used = problem.basis.rank / (len(problem.y) * (1.0 - 1.0 / len(predicted)))
-    expected = float(np.sqrt((1.0 + used) / max(1.0 - used, 1e-3)))
+    share = problem.basis.rank / (len(problem.y) * (1.0 - 1.0 / len(predicted)))
+    expected = float(np.sqrt((1.0 + share) / max(1.0 - share, 1e-3)))
     return CrossValidation(problem.joint_names, np.array(predicted), np.array(fitted), expected)
 
 
@@ -98,9 +98,9 @@ def assign_periods(problem: LinearProblem, period: float) -> Int1D:
     if not period > 0.0:
         raise OptionError(f"the period must be positive, got {period} s")
     fold = (np.arange(problem.samples) * problem.dt / period + 1e-9).astype(np.intp)
-    last = int(fold.max())
-    if last and (fold == last).sum() < MIN_PERIOD_SHARE * period / problem.dt:
-        fold[fold == last] = last - 1
+    last_period = int(fold.max())
+    if last_period and (fold == last_period).sum() < MIN_PERIOD_SHARE * period / problem.dt:
+        fold[fold == last_period] = last_period - 1
     if not fold.max():
         raise LogError(
             f"the rows last {problem.samples * problem.dt:.3g} s, less than one and a half "
@@ -187,8 +187,8 @@ class Whiteness:
 
     def sentences(self) -> list[str]:
         """Describe the test."""
-        colored = np.flatnonzero(~self.is_white)
-        if not colored.size:
+        colored_joints = np.flatnonzero(~self.is_white)
+        if not colored_joints.size:
             return [
                 f"The residuals of all joints are white (Ljung-Box, {self.lags} lags, "
                 f"smallest p {self.p_value.min():.2g})."
@@ -197,7 +197,7 @@ class Whiteness:
             f"The residuals of {self.joint_names[j]} are colored (Ljung-Box, {self.lags} lags, "
             f"p {self.p_value[j]:.2g}): the correlation of neighbors is {self.first[j]:+.2f}, and "
             f"{self.rows} rows are equivalent to {self.effective_rows[j]:.0f} independent ones."
-            for j in colored
+            for j in colored_joints
         ]
 
 

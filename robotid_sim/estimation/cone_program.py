@@ -119,9 +119,9 @@ class ConsistentProgram:
         `pull` is :math:`\lambda` and `divergence` :math:`\gamma`; bodies without a nominal mass
         have none. The result has shape (14 n,), and is None if the solver fails.
         """
-        count, extra = self.free.size, len(beta)
-        scaled, offset = R @ self.B, R @ (beta - self.basis.project(self.phi0))
-        size = float(np.linalg.norm(scaled, 2))  # slack variables of order one for any noise
+        count, slacks = self.free.size, len(beta)
+        RB, offset = R @ self.B, R @ (beta - self.basis.project(self.phi0))
+        size = float(np.linalg.norm(RB, 2))  # slack variables of order one for any noise
         weight = min(size**2, MAX_WEIGHT)
         # The divergence is weighted relative to the data; with exact data, which determine all
         # parameters, it would only cost digits.
@@ -129,13 +129,13 @@ class ConsistentProgram:
         # The log det of the divergence enforces the cone of the body.
         with_divergence = self._bodies_with_mass if divergence > MIN_WEIGHT else []
         with_cone = [k for k in range(len(self._bodies)) if k not in with_divergence]
-        bodies, bound, cones = self._constraints(with_cone)
+        bodies, limits, cones = self._constraints(with_cone)
         A: Float2D = np.block(
-            [[scaled / size, -np.eye(extra)], [bodies, np.zeros((len(bound), extra))]]
+            [[RB / size, -np.eye(slacks)], [bodies, np.zeros((len(limits), slacks))]]
         )
-        b = np.concatenate([offset / size, bound])
-        cones = [clarabel.ZeroConeT(extra), *cones]
-        weights: Float1D = np.concatenate([np.full(count, pull), np.full(extra, weight)])
+        b = np.concatenate([offset / size, limits])
+        cones = [clarabel.ZeroConeT(slacks), *cones]
+        weights: Float1D = np.concatenate([np.full(count, pull), np.full(slacks, weight)])
         linear: Float1D = np.zeros(len(weights))
         for rows_k, start_k in (self._bodies[k] for k in with_divergence):
             A_k, b_k = -rows_k, start_k + _svec(TOTAL_MARGIN)  # b + A x = svec(T J(phi) T)
@@ -174,10 +174,10 @@ class ConsistentProgram:
         size = _scales_of_body(self.phi0[body])
         T = np.diag([1.0 / np.sqrt(size[4])] * 3 + [1.0 / np.sqrt(size[0])])
         A = np.zeros((10, self.free.size))
-        for column, full in enumerate(self.free):
-            if body.start <= full < body.stop:
+        for column, index in enumerate(self.free):
+            if body.start <= index < body.stop:
                 unit = np.zeros(10)
-                unit[full - body.start] = self.scale[column]
+                unit[index - body.start] = self.scale[column]
                 A[:, column] = -_svec(T @ inertia.pseudo_inertia(unit) @ T)
         start = T @ inertia.pseudo_inertia(self.phi0[body]) @ T
         return A, _svec(start - TOTAL_MARGIN)

@@ -31,7 +31,7 @@ from robotid_sim.renamed import old_members
 from robotid_sim.section import percent
 
 DIFFERENCE_STEP = 1e-4
-"""Relative step of gravity for derivatives with respect to it."""
+"""Relative step of gravity in numerical derivatives."""
 
 MAX_STEPS = 3
 """Maximum number of Gauss-Newton steps."""
@@ -56,8 +56,8 @@ class GravityFit:
     nominal_gravity: Float1D
     """Gravity of the nominal model [m/s^2], shape (3,)."""
     cov: Float2D
-    """Covariance of gravity [(m/s^2)^2] in two directions perpendicular to it and along it, shape
-    (3, 3)."""
+    """Covariance of gravity [(m/s^2)^2] along the axes of `gravity_columns`, two perpendicular to
+    gravity and one along it, shape (3, 3)."""
 
     def __post_init__(self) -> None:
         freeze(self, (3,), "nominal_gravity")

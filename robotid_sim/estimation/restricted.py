@@ -178,16 +178,16 @@ def estimate_coloring(problem: LinearProblem, estimate: Estimate) -> tuple[Float
     variance, dof = block_variance(
         problem, estimate.beta, 1.0 / estimate.noise_std, block_of(estimate)
     )
-    reduction, unrestricted = reduce_rows(problem), RestrictedLeastSquares().restrictions(problem)
-    fit = unrestricted.fit(reduction, int(estimate.options["rounds"]))
+    reduction, restrictions = reduce_rows(problem), RestrictedLeastSquares().restrictions(problem)
+    fit = restrictions.fit(reduction, int(estimate.options["rounds"]))
     white = white_covariance(reduction, fit.weights, fit.sigma, np.linalg.inv(fit.R))
     return np.sqrt(variance / np.diag(white)), dof
 
 
 def is_within(times: Float1D, windows: list[list[float]]) -> Bool1D:
     """Return whether times lie within windows, the end of each not included, shape (N,)."""
-    inside = [(times >= low) & (times < high) for low, high in windows]
-    return np.asarray(np.any([np.zeros(times.size, dtype=bool), *inside], axis=0))
+    parts = [(times >= low) & (times < high) for low, high in windows]
+    return np.asarray(np.any([np.zeros(times.size, dtype=bool), *parts], axis=0))
 
 
 def _is_number(value: Any) -> bool:
@@ -211,8 +211,8 @@ def _name_undetermined(problem: LinearProblem, undetermined: Bool1D, prior: floa
 
 
 FIXED_STD_RATIO = 1e-3
-"""Standard deviation of a fixed parameter over that of the fit of all rows: small, but not zero, so
-that the covariance has an inverse."""
+"""Standard deviation of a fixed parameter over its standard deviation in the fit of all rows: not
+zero, so that the covariance has an inverse."""
 
 
 class NominalPrior(NamedTuple):
@@ -320,22 +320,22 @@ class Restrictions:
         reduction: Reduction,
         fit: RestrictedFit,
         std: Float1D,
-        random: Float2D,
+        random_errors: Float2D,
         color: Float1D,
     ) -> Float2D:
         """Compute the covariance of all parameters, shape (b, b).
 
         `std` are the standard deviations of the fit of all rows, of which fixed parameters have a
-        small share. `random` are the errors by random effects, shape (p, k), and `color` standard
-        deviations over those of white residuals.
+        small share. `random_errors` are the errors by random effects, shape (p, k), and `color`
+        the standard deviations over those of white residuals.
         """
         inverse, free = np.linalg.inv(fit.R), fit.free
         part = Reduction(reduction.factors[:, :, np.append(free, True)], reduction.samples)
         noise = white_covariance(part, fit.weights, fit.sigma, inverse)
-        cov_free = noise * np.outer(color[free], color[free]) + random @ random.T
+        cov_free = noise * np.outer(color[free], color[free]) + random_errors @ random_errors.T
         if self.prior is not None:  # the prior counts as measurements
-            half = self.nominal.root[:, free] / self.prior @ (inverse @ inverse.T)
-            cov_free = cov_free + half.T @ half
+            root = self.nominal.root[:, free] / self.prior @ (inverse @ inverse.T)
+            cov_free = cov_free + root.T @ root
         cov = np.diag((FIXED_STD_RATIO * std) ** 2)
         cov[fit.undetermined, fit.undetermined] = self.nominal.std[fit.undetermined] ** 2
         cov[np.ix_(free, free)] = cov_free

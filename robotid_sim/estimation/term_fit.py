@@ -139,7 +139,7 @@ class TermRows:
 
 
 DIFFERENCE_STEP = 1e-3
-"""Relative step of a constant for derivatives with respect to it."""
+"""Relative step of a constant in numerical derivatives."""
 
 MAX_STEPS, MAX_STEP = 8, 0.2
 """Maximum number of steps of the constants, and maximum step of the logarithm of a constant."""
@@ -212,8 +212,8 @@ class _Fits(NamedTuple):
     constants_fixed: Estimate
     """Fit with fixed constants of the terms."""
     with_constants: Estimate
-    """Fit with steps of the logarithms of the constants as further parameters; that with fixed
-    constants if it has no solution."""
+    """Fit with steps of the logarithms of the constants as further parameters; the fit with fixed
+    constants if this has no solution."""
     fitted_constants: list[int]
     """Indices of the terms whose constants were fitted too."""
 

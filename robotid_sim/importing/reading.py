@@ -42,7 +42,7 @@ class Logs(Sequence[Log]):
     long: LongLog | None = None
     """A log that is too long for memory; only its head is read."""
     copy: "TemporaryDirectory[str] | None" = None
-    """Folder of a copy of the long log, removed with this value."""
+    """Folder of a copy of the long log, removed with these logs."""
 
     @classmethod
     def from_logs(cls, logs: "Logs | Log | Sequence[Log]") -> "Logs":

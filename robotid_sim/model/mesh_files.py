@@ -117,16 +117,16 @@ def require_mesh_file(path: Path) -> None:
     Engines follow the names in an OBJ file by themselves.
     """
     require_file(path, MAX_MESH_SIZE)
-    waiting, seen = [path], {path}
-    while waiting:
-        file = waiting.pop()
+    queue, visited = [path], {path}
+    while queue:
+        file = queue.pop()
         if file.suffix.lower() not in (".obj", ".mtl") or not file.is_file():
             continue
         names = REFERENCE_PATTERNS[file.suffix.lower()].findall(read_file(file, MAX_MESH_SIZE))
-        for other in {_resolve_name(file, name) for name in names} - seen:
+        for other in {_resolve_name(file, name) for name in names} - visited:
             require_reference_allowed(path, other, f"{other}, named in mesh {path},", MAX_MESH_SIZE)
-            waiting.append(other)
-            seen.add(other)
+            queue.append(other)
+            visited.add(other)
 
 
 class MeshMode(StrEnum):
@@ -176,10 +176,10 @@ class MeshFolder:
             name = path.name if k == 1 else f"{path.stem}-{k}{path.suffix}"
             key = name.casefold()  # the folder may be moved to a machine that ignores case
             if key not in self._content:
-                there = self.folder / name
+                target = self.folder / name
                 self._content[key] = (
                     name,
-                    read_file(there, MAX_MESH_SIZE) if there.is_file() else content,
+                    read_file(target, MAX_MESH_SIZE) if target.is_file() else content,
                 )
             if self._content[key][1] == content:
                 break
@@ -196,22 +196,22 @@ class MeshFolder:
 
         Raises `FileFormatError` if the folder cannot be written.
         """
-        missing = [(n, c) for n, c in self._content.values() if not (self.folder / n).is_file()]
+        new_files = [(n, c) for n, c in self._content.values() if not (self.folder / n).is_file()]
         try:
-            if missing:
+            if new_files:
                 self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise FileFormatError(f"cannot write {self.folder}: {error.strerror}") from error
-        for name, content in missing:
+        for name, content in new_files:
             with atomic_path(self.folder / name) as temporary:
                 temporary.write_bytes(content)
 
     @property
     def package(self) -> str:
         """ROS name of the folder: in its package, or with the model's folder as package."""
-        above = (place_of(self.folder.parent), *self.folder.parents[1:])
-        root = next((folder for folder in above if (folder / "package.xml").is_file()), above[0])
-        return f"package://{root.name}/{(above[0] / MESH_FOLDER).relative_to(root).as_posix()}"
+        roots = (place_of(self.folder.parent), *self.folder.parents[1:])
+        root = next((folder for folder in roots if (folder / "package.xml").is_file()), roots[0])
+        return f"package://{root.name}/{(roots[0] / MESH_FOLDER).relative_to(root).as_posix()}"
 
     @property
     def has_files(self) -> bool:

@@ -29,7 +29,7 @@ VISUAL, COLLISION = "2", "3"
 """Groups of geoms that MuJoCo's viewer shows or hides."""
 
 TRIANGLE_MARGIN = 1e-9
-"""Smallest relative triangle margin that is written; MuJoCo refuses negative ones."""
+"""Smallest relative triangle margin that is written; MuJoCo refuses negative margins."""
 
 
 def write_mjcf(

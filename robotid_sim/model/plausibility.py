@@ -22,13 +22,13 @@ MAX_GYRATION = 2.5
 a short chain carries."""
 
 MAX_UNIT_MISFIT = np.log(30.0)
-"""Largest misfit of a unit, as a log ratio of inertia with penalty, at which it is suggested."""
+"""Largest misfit, as a log ratio of inertia with penalty, at which a unit is suggested."""
 
 RARE_UNIT_PENALTIES = {1e-4: np.log(16.0), 1e-7: np.log(16.0)}
 """Penalty of rarely used units, added to the log ratio of inertia."""
 
 INERTIA_UNITS = {1e-6: "kg mm²", 1e-9: "g mm²", 1e-4: "kg cm²", 1e-7: "g cm²"}
-"""Units of inertia by their value in kg m^2, the commonest first."""
+"""Names of units of inertia by value in kg m^2, the commonest first."""
 
 
 class Fault(NamedTuple):

@@ -179,9 +179,9 @@ class QubitSwarm(VelocitySwarm):
         """Return the points that the angles represent, shape (m, d)."""
         share = self._probability(self._swarm.x)
         if self.reading == "bits":
-            measured = self.rng.random(share.shape) < share
+            ones = self.rng.random(share.shape) < share
             weights = 2.0 ** np.arange(self.bits - 1, -1, -1) / (2.0**self.bits - 1.0)
-            share = measured.reshape(self.population, self.box.dim, self.bits) @ weights
+            share = ones.reshape(self.population, self.box.dim, self.bits) @ weights
         return np.minimum(self.box.lower + share * self.box.width, self.box.upper)
 
     def _next(self, f: Float1D) -> Float2D:

@@ -21,7 +21,7 @@ from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.stability import RandomMap, swarm_map
 
 MAX_VELOCITY = 1e60
-"""Largest velocity where it is unlimited, in widths of the box, so that diverging swarms stay
+"""Largest velocity of swarms without a limit, in widths of the box, so that diverging swarms stay
 finite."""
 
 
@@ -51,13 +51,13 @@ class Swarm:
 
     def remember(self, f: Float1D) -> Bool1D:
         """Update the best points by the costs of the positions; return which particles improved."""
-        better = f < self.best_f
-        np.copyto(self.best_x, self.x, where=better[:, None])
-        np.copyto(self.best_f, f, where=better)
-        first = int(np.argmin(self.best_f))
-        if self.best_f[first] < self.leader_f:
-            self.leader_x, self.leader_f = self.best_x[first].copy(), float(self.best_f[first])
-        return better
+        is_better = f < self.best_f
+        np.copyto(self.best_x, self.x, where=is_better[:, None])
+        np.copyto(self.best_f, f, where=is_better)
+        k = int(np.argmin(self.best_f))
+        if self.best_f[k] < self.leader_f:
+            self.leader_x, self.leader_f = self.best_x[k].copy(), float(self.best_f[k])
+        return is_better
 
     def pulls(
         self, c1: float, c2: float, rng: np.random.Generator, p: Float2D | None = None

@@ -119,12 +119,12 @@ def _revise_eps(
         after = join_motions(motions_of(logs, retuned, robot))
         problems = build_problem(before, nominal, basis), build_problem(after, robot, basis)
         identifiable = np.array(fit.identifiable)
-        better = predicts_better(*problems) & identifiable
-        if (better == identifiable).all():
+        is_better = predicts_better(*problems) & identifiable
+        if (is_better == identifiable).all():
             return replace(model, preprocessors=retuned, nominal=robot, eps_fit=fit)
-        if not better.any():
+        if not is_better.any():
             break
-        fit = estimate_eps(fine_motion, nominal, basis, joints=np.flatnonzero(better))
+        fit = estimate_eps(fine_motion, nominal, basis, joints=np.flatnonzero(is_better))
     return model
 
 

@@ -70,11 +70,11 @@ def refit_of(fit: Identification, unseen: LinearProblem | None = None) -> Refit 
 
 
 def refit_data(
-    fit: Identification, whole: Estimate, unseen: LinearProblem | None
+    fit: Identification, start: Estimate, unseen: LinearProblem | None
 ) -> dict[str, Any]:
-    """Return the data as JSON values; `whole` is weighted least squares of all rows."""
+    """Return the data as JSON values; `start` is weighted least squares of all rows."""
     problem = fit.problem
-    color, dof = estimate_coloring(problem, whole)
+    color, dof = estimate_coloring(problem, start)
     prior = project_nominal(problem)
     windows = windows_of(fit)
     parts = [is_within(problem.times, [[window.low, window.high]]) for window in windows]
@@ -104,7 +104,7 @@ def refit_data(
         "priorStd": prior.std.tolist(),
         "root": encode(prior.root[np.tril_indices(len(prior.root))]),
         "color": color.tolist(),
-        "std": whole.std.tolist(),
+        "std": start.std.tolist(),
         "quantile": stdtrit(dof, 0.5 + 0.5 * CONFIDENCE_LEVEL).tolist(),
         "hasPrior": problem.nominal is not None,
         "whitened": bool(fit.discrepancy.columns.size),
@@ -114,12 +114,12 @@ def refit_data(
 def windows_of(fit: Identification) -> list[Window]:
     """Divide the rows of a fit into time windows: parts of periods, of logs, or of all."""
     problem, row_filter = fit.problem, fit.motion.row_filter
-    times, half = problem.times, 0.5 * problem.dt
-    first, last = float(times[0] - half), float(times[-1] + half)
+    times, half_step = problem.times, 0.5 * problem.dt
+    first, last = float(times[0] - half_step), float(times[-1] + half_step)
     noun, ends = "", np.array([first, last])
     if isinstance(row_filter, JoinedRowFilter):
         noun, starts = "log", np.flatnonzero(np.diff(row_filter.log_indices)) + 1
-        ends = np.array([first, *(times[starts] - half), last])
+        ends = np.array([first, *(times[starts] - half_step), last])
     elif problem.period is not None:
         noun, period = "period", problem.period
         min_part = MIN_PERIOD_SHARE * period

@@ -57,7 +57,7 @@ RESULT_FILES = (
     *(RESULT, IDENTIFIED, "nominal.urdf", "trajectory.json", LOG),
     *(ESTIMATE, PARAMETERS, "report.html", "figures", MESHES, LOG_FILE),
 )
-"""Files of a study and its page."""
+"""Files of a study and its report."""
 
 SAMPLE_BYTES = 400.0
 """Disk space per sample and joint of a log [bytes], with the logs of failed loops."""
@@ -245,7 +245,7 @@ class StudyStages:
             contact_list = contacts(setup.nominal, motions, setup.excitation.floor)
             identified = None if fit.consistent_robot is None else self.folder / IDENTIFIED
             parts = (assessment.diagnoses[0], estimates, identified, loop, contact_list)
-            judged = verdict(setup, log, unseen, fit, *parts, noise() if noise else None)
+            outcome = verdict(setup, log, unseen, fit, *parts, noise() if noise else None)
         result = StudyResult(
             robot=describe_robot(plant),
             seed=setup.streams.seed,
@@ -264,7 +264,7 @@ class StudyStages:
             chosen=fit.chosen.estimator,
             control=[] if loop is None else list(loop.runs),
             timings=self.seconds,
-            verdict=judged,
+            verdict=outcome,
         )
         result.save(self.folder / RESULT)
         return result

@@ -130,13 +130,13 @@ class Preprocessor(ABC):
     """
 
     needs_period: ClassVar[bool] = False
-    """Whether it needs periodic logs."""
+    """Whether the preprocessor needs periodic logs."""
     exactness: ClassVar[float] = 1e-4
     """Maximum error of a parameter from a log without noise, over the Cramér–Rao bound at 1 %
     torque noise; the smaller, the more exact. The default allows for rounding errors only."""
 
     delay: float | None = None
-    """Torque delay that it corrects [s]; None if unknown."""
+    """Torque delay that the preprocessor corrects [s]; None if unknown."""
     message: str = ""
     """Decisions and reasons, after `tune`; empty if there are none."""
 

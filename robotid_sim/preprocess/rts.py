@@ -225,13 +225,13 @@ def velocity_noise(log: Log, joint: int) -> tuple[float, float, Bool1D] | None:
     d -= delay * change
     is_outlier = np.abs(d) > OUTLIER_RATIO * np.median(np.abs(d))
     d[is_outlier] = 0.0
-    mean_square, many = float((d**2).mean()), float((_sums(d, m) ** 2).mean())
-    velocity_part = (many - mean_square) / (m - 1)
+    mean_square, sum_square = float((d**2).mean()), float((_sums(d, m) ** 2).mean())
+    velocity_part = (sum_square - mean_square) / (m - 1)
     position_part = 0.5 * (mean_square - 0.59 * velocity_part)
     if position_part <= 0.0:
         return None
-    sound = ~(np.append(is_outlier, False) | np.append(False, is_outlier))
-    return max(velocity_part / position_part, MIN_NOISE_RATIO) / h**2, delay, sound
+    is_sound = ~(np.append(is_outlier, False) | np.append(False, is_outlier))
+    return max(velocity_part / position_part, MIN_NOISE_RATIO) / h**2, delay, is_sound
 
 
 def _sums(x: Float1D, count: int) -> Float1D:
@@ -254,11 +254,11 @@ class _Measurements(NamedTuple):
         row, noise = [1.0, -o, 0.5 * o**2], velocity_noise(log, joint)
         if log.dq is None or noise is None:
             return cls(z, np.array([row]), np.ones(z.size))
-        variance, delay, sound = noise
-        r = np.where(sound, variance, MASKED_VARIANCE)
-        both = np.array([row, [0.0, 1.0, -o - delay]])
+        variance, delay, is_sound = noise
+        r = np.where(is_sound, variance, MASKED_VARIANCE)
+        H = np.array([row, [0.0, 1.0, -o - delay]])
         each = (np.stack(x, axis=1).ravel() for x in ((z, log.dq[:, joint]), (np.ones(z.size), r)))
-        return cls(next(each), both, next(each))
+        return cls(next(each), H, next(each))
 
 
 def likelihood_corner(log: Log, joint: int) -> tuple[float, float]:

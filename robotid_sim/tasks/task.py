@@ -255,8 +255,8 @@ class TaskStep(Task):
         runs = []
         for k, axis in enumerate(motion_axes(robot, demand)):
             offset = _offset(robot, pose, size * axis, demand)
-            along = np.flatnonzero(np.abs(axis) > 1.0 - 1e-9)
-            name = "xyz"[along[0]] if along.size else "uv"[k]
+            matches = np.flatnonzero(np.abs(axis) > 1.0 - 1e-9)
+            name = "xyz"[matches[0]] if matches.size else "uv"[k]
             runs.append(TaskRun(f"task-step-{name}", rest, offset=offset))
         return runs
 
@@ -275,9 +275,9 @@ def _offset(robot: Robot, pose: Float1D, shift: Float1D, demand: Demand) -> Floa
     for direction in (shift, -shift):
         target = tip_pose(robot, pose)
         target[:3, 3] += direction
-        q, reached = inverse_kinematics(robot, target, pose, demand)
-        reason = (find_exceeded_limit(robot, q) or "") if reached else reason
-        if reached and not reason:
+        q, is_reached = inverse_kinematics(robot, target, pose, demand)
+        reason = (find_exceeded_limit(robot, q) or "") if is_reached else reason
+        if is_reached and not reason:
             return q - pose
     x, y, z = np.round(shift, 4) + 0.0  # no negative zero
     raise PathError(

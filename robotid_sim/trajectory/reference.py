@@ -120,7 +120,7 @@ PEAK_VELOCITY = 15.0 / 8.0
 """Largest slope of the unit quintic 10 s^3 - 15 s^4 + 6 s^5."""
 
 APPROACH_STEP = 0.5
-"""Step of the durations of approaches, which are multiples of it [s]."""
+"""Step of which the durations of approaches are multiples [s]."""
 
 PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
 """Largest second derivative of the unit quintic."""
@@ -263,12 +263,12 @@ def require_runnable(path: Excitation, robot: Robot, rate: float, where: str) ->
 
 def _require_within(uses: dict[str, list[float]], robot: Robot, where: str) -> None:
     for name, shares in uses.items():
-        worst = int(np.argmax(shares))
-        if not shares[worst] <= MAX_USE:
-            share = shares[worst]
+        j = int(np.argmax(shares))
+        if not shares[j] <= MAX_USE:
+            share = shares[j]
             size = f"{share:.0%} of" if share < MAX_PERCENT_RATIO else f"{share:.1e} times"
             raise OptionError(
                 f"{where}: the motion uses {size} the {name.removeprefix('of_')} "
-                f"limit of joint '{robot.joint_names[worst]}'; design a trajectory for this robot "
+                f"limit of joint '{robot.joint_names[j]}'; design a trajectory for this robot "
                 f"or correct its limits (rad, m, s)"
             )

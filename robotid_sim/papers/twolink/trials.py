@@ -78,8 +78,8 @@ class TorqueCriterion:
 
     def direct(self) -> dict[str, dict[str, Any]]:
         """Return the rows of least squares and of the minimum in the box, by name."""
-        boxed = self.minimize_in_box()
-        in_box = self.row(boxed, float(self.excess(boxed[None])[0]))
+        minimum = self.minimize_in_box()
+        in_box = self.row(minimum, float(self.excess(minimum[None])[0]))
         return {"LS": self.row(self.least_squares, 0.0), BOX_MINIMUM_NAME: in_box}
 
     def row(self, x: Float1D, excess: float) -> dict[str, Any]:
@@ -134,7 +134,7 @@ CHECKPOINT_COUNT = 80
 MAX_CURVE_SAMPLES = 250
 """Largest number of samples of a curve over time."""
 DIVERSITY_POINTS, LAST_QUARTER_INDEX = 40, 30
-"""Number of points of a diversity curve, and the first one of its last quarter."""
+"""Number of points of a diversity curve, and index of the first point of its last quarter."""
 
 
 def engine_run(rho: float, seed: int) -> dict[str, Any]:
@@ -178,9 +178,9 @@ def check_in_engine(
     rho: float, estimates: Mapping[str, list[float]], seed: int
 ) -> dict[str, list[float]]:
     """Compute the relative torque errors of estimates for a noisy run in the engine."""
-    noisy = add_torque_noise(drive_in_engine(rho), rho, seed)
+    run = add_torque_noise(drive_in_engine(rho), rho, seed)
     return {
-        method: relative_error(noisy, np.array(estimate)).tolist()
+        method: relative_error(run, np.array(estimate)).tolist()
         for method, estimate in estimates.items()
     }
 
@@ -191,9 +191,9 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
     The result has one entry of ``runs`` per estimate, with (J - J_LS) / J_LS. Least squares is
     solved again, and J is summed by sample, independent of the quadratic form of the searches.
     """
-    noisy = add_torque_noise(drive_in_engine(rho), rho, seed)
-    least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
-    floor, *costs = (mean_squared_error(noisy, np.array(x)) for x in (least, *estimates))
+    run = add_torque_noise(drive_in_engine(rho), rho, seed)
+    solution = np.linalg.lstsq(run.regressor(), run.target(), rcond=None)[0]
+    floor, *costs = (mean_squared_error(run, np.array(x)) for x in (solution, *estimates))
     return {"runs": [{"excess": cost / floor - 1.0} for cost in costs]}
 
 
@@ -249,8 +249,8 @@ def checkpoints(max_evals: int) -> Float1D:
 
 def best_at(history: Float2D, evaluations: Float1D) -> Float1D:
     """Return the best cost at numbers of evaluations, from a history of both, shape (nit, 2)."""
-    last = np.searchsorted(history[:, 0], evaluations, side="right") - 1
-    return np.asarray(history[np.maximum(last, 0), 1])
+    rows = np.searchsorted(history[:, 0], evaluations, side="right") - 1
+    return np.asarray(history[np.maximum(rows, 0), 1])
 
 
 def spread_of(X: Float2D) -> float:
@@ -356,18 +356,18 @@ LINK_LENGTH = 1.0
 """Distance of the end of the second link from the second joint [m]."""
 
 
-def add_point_mass(mass: float, below: float) -> Float1D:
-    """Compute lambda of the arm with an additional point mass at its end, shape (4,) [kg m^2]."""
+def add_point_mass(mass: float, distance: float) -> Float1D:
+    """Compute lambda of the arm with a mass `distance` [m] below its end, shape (4,) [kg m^2]."""
     l1 = PRINTED_ARM.l1
-    square = mass * (LINK_LENGTH**2 + below**2)
-    added = (square + mass * l1**2, square, mass * l1 * LINK_LENGTH, mass * l1 * below)
-    return np.asarray(TRUE_PARAMETERS + added)
+    square = mass * (LINK_LENGTH**2 + distance**2)
+    change = (square + mass * l1**2, square, mass * l1 * LINK_LENGTH, mass * l1 * distance)
+    return np.asarray(TRUE_PARAMETERS + change)
 
 
 def drive_loaded(load: str) -> DrivenRun:
     """Drive the arm with an additional payload in the engine, without noise."""
-    mass, below = ADDED_LOADS[load]
-    return drive_in_engine(LOAD_RHO, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
+    mass, distance = ADDED_LOADS[load]
+    return drive_in_engine(LOAD_RHO, paper_robot().with_payload(mass, (0.0, 0.0, -distance)))
 
 
 def make_loaded_criterion(load: str, seed: int) -> TorqueCriterion:
