@@ -42,11 +42,11 @@ def list_(
     output.begin()
     load_plugins(plugin or ())
     if kind is None:
-        _say([{"name": key, "summary": each.summary} for key, each in PART_KINDS.items()], json)
+        _show([{"name": key, "summary": each.summary} for key, each in PART_KINDS.items()], json)
     elif kind not in PART_KINDS:
         raise UnknownNameError.from_names("kind", kind, PART_KINDS)
     elif name is None:
-        _say(PART_KINDS[kind].rows(), json)
+        _show(PART_KINDS[kind].rows(), json)
     else:
         rows = {row["name"]: row for row in PART_KINDS[kind].rows()}
         if name not in rows:
@@ -65,7 +65,7 @@ def list_(
     return 0
 
 
-def _say(rows: PartRows, json: bool) -> None:
+def _show(rows: PartRows, json: bool) -> None:
     cells = tuple((row["name"], row["summary"]) for row in rows)
     table = Table(("name", "summary"), cells, text_columns=2)
     output.print_result(rows, [table], as_json=json)

@@ -52,12 +52,12 @@ class PlayedMotion:
 
     @property
     def start(self) -> float:
-        """First time [s]."""
+        """Time of the start [s]."""
         return 0.0
 
     @property
     def duration(self) -> float:
-        """Last time [s]."""
+        """Time of the end [s]."""
         return self.dt * (len(self.q) - 1)
 
     def __call__(self, t: Float1D) -> Reference:

@@ -322,7 +322,7 @@ class ConsistentFit:
         Q, R = np.linalg.qr(weighted)
         if np.abs(np.diag(R)).min() <= 1e-12 * np.abs(np.diag(R)).max():
             return cls._from_free_fit(evidence, fit.sigma)
-        phi = program.nearest(np.linalg.solve(R, Q.T @ target), R)
+        phi = program.find_nearest(np.linalg.solve(R, Q.T @ target), R)
         if phi is None:
             return cls._from_free_fit(evidence, fit.sigma)
         squares = (y - evidence.W @ evidence.basis.project(phi)) ** 2 * evidence.use

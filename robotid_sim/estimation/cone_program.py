@@ -89,7 +89,7 @@ class ConsistentProgram:
         self._sign_rows = A, phi[self.free[nonnegative]] / self.scale[nonnegative]
         self.A, self.b, self.cones = self._constraints(range(dof))
 
-    def exact(self, beta: Float1D) -> Float1D | None:
+    def find_exact(self, beta: Float1D) -> Float1D | None:
         """Find the full parameters nearest to the nominal ones with base parameters `beta`.
 
         `beta` has shape (b,), the result (14 n,); None if no consistent robot has these base
@@ -103,7 +103,7 @@ class ConsistentProgram:
         x = _solve(np.ones(self.free.size), np.zeros(self.free.size), A, b, cones)
         return None if x is None else self._phi(x)
 
-    def nearest(
+    def find_nearest(
         self, beta: Float1D, R: Float2D, *, pull: float = 1e-6, divergence: float = 0.0
     ) -> Float1D | None:
         r"""Find the consistent full parameters of least squared deviation from base parameters.

@@ -94,7 +94,7 @@ class Consistent(Estimator):
         rows, has_further = R, R.shape[1] - b
         if has_further:  # triangular factor of the robot's columns alone
             rows = triangular_factor(np.hstack([R[:, b:], R[:, :b]]))[has_further:, has_further:]
-        phi = program.nearest(beta[:b], rows, pull=self.pull, divergence=self.divergence)
+        phi = program.find_nearest(beta[:b], rows, pull=self.pull, divergence=self.divergence)
         if phi is None:
             message = "the cone program found no consistent robot; check log and friction model"
             return replace(free, success=False, message=message)
@@ -179,7 +179,7 @@ def make_consistent(
         raise ShapeError(f"'cov' is not a covariance: the variance of {name} is negative")
     program = ConsistentProgram(nominal, basis)
     std = np.sqrt(np.diag(cov))
-    phi = program.exact(beta)
+    phi = program.find_exact(beta)
     exact = phi is not None
     if phi is None:
         try:
@@ -189,7 +189,7 @@ def make_consistent(
                 "no robot has exactly the estimated base parameters; their singular covariance "
                 "defines no nearest one; record a longer log"
             ) from error
-        phi = program.nearest(beta, whitening)
+        phi = program.find_nearest(beta, whitening)
     if phi is None:
         raise InconsistentInertiaError(
             "no physically consistent robot was found near the estimate; check the log and the "
@@ -248,7 +248,7 @@ def draw_robots(
         progress("draw", k / count)
         center = perturb(nominal, rng, scale=spread)
         sample = estimate.beta + root @ rng.standard_normal(len(estimate.beta))
-        phi = ConsistentProgram(center, basis).nearest(sample, weight, divergence=divergence)
+        phi = ConsistentProgram(center, basis).find_nearest(sample, weight, divergence=divergence)
         if phi is None:
             raise InconsistentInertiaError(
                 f"no physically consistent robot is near sample {k + 1} of {count}; check the log "

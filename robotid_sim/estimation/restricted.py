@@ -93,7 +93,7 @@ class RestrictedLeastSquares(Estimator):
             raise OptionError(f"{ESTIMATOR_NAME}: the ridge must not be negative, got {self.ridge}")
         if self.prior is not None and not 0.0 < self.prior < np.inf:
             raise OptionError(f"{ESTIMATOR_NAME}: the prior must be positive, got {self.prior}")
-        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks both
+        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # raises errors of both
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Fit the problem; `rng` is not used.

@@ -89,6 +89,6 @@ def find_implausible(robot: Robot) -> list[Fault]:
 
 
 def _extent(link: Link) -> float:
-    """Measure how far shapes of a link reach from its frame, without reading meshes [m]."""
+    """Measure the distance from its frame to which shapes of a link reach, without meshes [m]."""
     sizes = [np.linalg.norm(s.T_body_shape[:3, 3]) + max(s.size) for s in link.shapes if not s.mesh]
     return float(max(sizes, default=0.0))

@@ -183,7 +183,7 @@ class RtsSmoother(RowPreprocessor):
         return self.motion_of(log, x[:, 0], x[:, 1], x[:, 2])
 
     def tune(self, log: Log, robot: Robot) -> Self:
-        """Fix the corners to those for `log`."""
+        """Fix the corners to those that `log` determines."""
         del robot
         if self.corners is not None:
             if len(self.corners) != log.dof:

@@ -109,7 +109,7 @@ def test_the_nearest_robot_satisfies_the_optimality_conditions(name, noise, pull
     # For a convex program these are proof: the gradient over every body is itself positive
     # semidefinite and orthogonal to the body's distance to the boundary, and likewise for signs.
     case = Case(name, 1, noise)
-    phi = case.program.nearest(case.beta, case.R, pull=pull)
+    phi = case.program.find_nearest(case.beta, case.R, pull=pull)
     assert_feasible(case, phi)
     pull *= max(1.0, np.linalg.norm(case.R @ case.program.B, 2) ** 2 / MAX_WEIGHT)
     g = case.gradient(phi, pull)
@@ -131,7 +131,7 @@ def test_the_nearest_robot_satisfies_the_optimality_conditions(name, noise, pull
 @pytest.mark.parametrize("divergence", [0.0, 0.1])
 def test_no_feasible_point_is_better(name, divergence):
     case, rng = Case(name, 2, 1.0), np.random.default_rng(3)
-    phi = case.program.nearest(case.beta, case.R, pull=1e-3, divergence=divergence)
+    phi = case.program.find_nearest(case.beta, case.R, pull=1e-3, divergence=divergence)
     best = case.objective(phi, 1e-3, divergence)
     others = [perturb(case.nominal, rng, scale=0.9).parameters() for _ in range(300)]
     fixed = np.setdiff1d(np.arange(phi.size), case.program.free)
@@ -147,7 +147,7 @@ def test_no_feasible_point_is_better(name, divergence):
 def test_divergence_has_the_stationary_point_of_its_formula(name, gamma):
     # Inside the cone the gradient vanishes: G + 2 gamma (J0^-1 - J^-1) = 0 for every body.
     case, pull = Case(name, 4, 0.05), 1e-3
-    phi = case.program.nearest(case.beta, case.R, pull=pull, divergence=gamma)
+    phi = case.program.find_nearest(case.beta, case.R, pull=pull, divergence=gamma)
     assert_feasible(case, phi)
     g, bodies = case.gradient(phi, pull), case.bodies(phi)
     found = np.array([case.body_gradient(g, k) for k in range(case.dof)])
@@ -160,7 +160,7 @@ def test_divergence_has_the_stationary_point_of_its_formula(name, gamma):
 def test_divergence_pulls_toward_the_nominal_monotonically():
     case, distances, misfits = Case("scara", 5, 0.3), [], []
     for gamma in (1e-2, 1.0, 1e2, 1e4, 1e6):
-        phi = case.program.nearest(case.beta, case.R, pull=1e-9, divergence=gamma)
+        phi = case.program.find_nearest(case.beta, case.R, pull=1e-9, divergence=gamma)
         distances.append(
             sum(
                 np.trace(np.linalg.solve(J0, J))
@@ -180,7 +180,7 @@ def test_a_stronger_pull_ends_at_the_nominal():
     start = case.nominal.parameters()
     away = [
         np.linalg.norm(
-            (case.program.nearest(case.beta, case.R, pull=pull) - start)[case.program.free]
+            (case.program.find_nearest(case.beta, case.R, pull=pull) - start)[case.program.free]
             / case.program.scale
         )
         for pull in (1e-6, 1e-2, 1e2, 1e10)
@@ -193,7 +193,7 @@ def test_a_stronger_pull_ends_at_the_nominal():
 def test_exact_base_parameters_are_met_by_the_nearest_robot(name):
     case = Case(name, 7, 0.0)
     std = 1e-2 * np.abs(case.beta) + 1e-6
-    phi = case.program.exact(case.beta)
+    phi = case.program.find_exact(case.beta)
     assert_feasible(case, phi)
     assert np.abs((case.basis.project(phi) - case.beta) / std).max() < SOLVER
     free, scale, start = case.program.free, case.program.scale, case.nominal.parameters()
@@ -205,13 +205,13 @@ def test_impossible_base_parameters_are_met_by_nobody():
     case = Case("2r", 8, 0.0)
     beta = case.beta.copy()
     beta[case.basis.names.index("Fv1")] = -1.0
-    assert case.program.exact(beta) is None
+    assert case.program.find_exact(beta) is None
 
 
 @pytest.mark.parametrize("kept", [(), ("Fv",), ("Fv", "Fc", "Fo", "Ia")])
 def test_parameters_outside_the_basis_stay_as_they_are(kept):
     case = Case("scara", 9, 0.3, kept)
-    phi = case.program.nearest(case.beta, case.R)
+    phi = case.program.find_nearest(case.beta, case.R)
     fixed = np.setdiff1d(np.arange(phi.size), case.basis.considered)
     assert fixed.size == case.dof * (4 - len(kept))
     np.testing.assert_array_equal(phi[fixed], case.nominal.parameters()[fixed])

@@ -126,7 +126,7 @@ def equivalent(robot: Robot, basis: BaseParameters, column: str) -> Robot:
     Raises `InconsistentInertiaError` if no consistent parameters have these torques.
     """
     beta = basis.project(make_published_robot(ROBOT_NAME, PUBLISHED_SETS[column]).parameters())
-    phi = ConsistentProgram(robot, basis).exact(beta)
+    phi = ConsistentProgram(robot, basis).find_exact(beta)
     if phi is None:
         raise InconsistentInertiaError(
             f"no consistent parameters have the torques of '{column}' of Table 3"
