@@ -244,9 +244,10 @@ class Robot {
 """What the program uses of libfranka, with a robot that is where it is told to be."""
 
 
+@pytest.mark.slow
 def test_the_program_for_franka_compiles_plays_and_records(tmp_path) -> None:
     compiler = shutil.which("c++")
-    assert compiler, "a C++ compiler is needed: apt install g++"
+    assert compiler, "no C++ compiler; .ci/run brings one"
     package = package_of("franka", "panda")
     (tmp_path / "franka").mkdir()
     (tmp_path / "franka" / "robot.h").write_text(LIBFRANKA)
