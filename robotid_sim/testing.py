@@ -41,7 +41,7 @@ from robotid_sim.preprocess.preprocessor import Preprocessor, motion_of_log
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.tasks.task import Task
 
-Result = TypeVar("Result")
+WorkResult = TypeVar("WorkResult")
 
 SAMPLE_RATE = 500.0
 """Rate of the sample log [Hz]."""
@@ -101,7 +101,7 @@ def _numbers(motion: Motion) -> bytes:
     return b"".join(getattr(motion, name).tobytes() for name in ("t", "q", "dq", "ddq", "tau"))
 
 
-def _assert_accepted(work: Callable[[], Result]) -> Result:
+def _assert_accepted(work: Callable[[], WorkResult]) -> WorkResult:
     """Call `work`; turn an error for which a study rejects the item into an `AssertionError`."""
     try:
         return work()
