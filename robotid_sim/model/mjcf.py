@@ -46,7 +46,7 @@ def write_mjcf(
     """
     if meshes is MeshMode.PACKAGE:
         raise OptionError("MJCF knows no packages; choose --meshes copy or keep")
-    folder = mesh_folder(robot, path, massless="MuJoCo does not accept a moving body without mass")
+    folder = mesh_folder(robot, path, massless="it has no mass, which MuJoCo requires")
     require_side_car(path)
     root = etree.Element("mujoco", model=robot.name)
     compiler = etree.SubElement(root, "compiler", angle="radian", autolimits="true")

@@ -39,7 +39,7 @@ def write_sdf(
     mass, `FileFormatError` if a file cannot be written, or a different file has the name of its
     side car.
     """
-    folder = mesh_folder(robot, path, massless="SDF does not accept a link without mass")
+    folder = mesh_folder(robot, path, massless="it has no mass, which SDF requires")
     require_side_car(path)
     root = etree.Element("sdf", version=SDF_VERSION)
     model = etree.SubElement(root, "model", name=robot.name)
