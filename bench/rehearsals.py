@@ -17,7 +17,7 @@ import time
 import numpy as np
 from interval_coverage import robot_of
 
-from robotid_sim.deploy.target import list_targets
+from robotid_sim.deployment.target import list_targets
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.excitation.design import random_design
 from robotid_sim.pipeline.config import load_config

@@ -18,6 +18,7 @@ MODULES = {
     for page in REFERENCE.glob("*.md")
     for module in re.findall(r"^\.\. automodule:: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
 }
+PACKAGE = Path(robotid_sim.__file__).parent
 PUBLIC = {name: getattr(robotid_sim, name) for name in robotid_sim.__all__}
 WITHOUT_CODE = {"index", "notation", "method", "defaults"}
 """Pages of the theory that derive nothing."""
@@ -26,6 +27,13 @@ WITHOUT_CODE = {"index", "notation", "method", "defaults"}
 def test_the_module_of_a_public_name_is_documented() -> None:
     modules = {n: v.__module__ for n, v in PUBLIC.items() if hasattr(v, "__qualname__")}
     assert {name: module for name, module in modules.items() if module not in MODULES} == {}
+
+
+def test_no_public_name_is_that_of_a_package() -> None:
+    """An import of the package would hide the function."""
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    modules = {path.stem for path in PACKAGE.glob("*.py")}
+    assert set(robotid_sim.__all__) & (packages | modules) == set()
 
 
 def test_what_the_theory_links_to_exists_and_is_in_the_reference() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.deploy.motion_files import motion_text, read_motion, render, sample_set_points
-from robotid_sim.deploy.played_motion import PlayedMotion
-from robotid_sim.deploy.target import Target, find_target
+from robotid_sim.deployment.motion_files import motion_text, read_motion, render, sample_set_points
+from robotid_sim.deployment.played_motion import PlayedMotion
+from robotid_sim.deployment.target import Target, find_target
 from robotid_sim.dynamics.code_files import plain_text
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import InfeasibleError

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.deploy.load_formats import LOAD_FORMATS, Load
+from robotid_sim.deployment.load_formats import LOAD_FORMATS, Load
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.code_files import write_c, write_python
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.deploy.load_formats import LOAD_FORMATS, Load
+from robotid_sim.deployment.load_formats import LOAD_FORMATS, Load
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import LogError, OptionError, UnknownNameError
 from robotid_sim.estimation.payload import (
@@ -34,12 +34,7 @@ from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import apply_saved_eps, apply_saved_gravity
 
-CONTROLLERS = {
-    "franka": Format.FRANKA,
-    "kuka": Format.KUKA,
-    "ros2": Format.ROS2,
-    "ur": Format.UR,
-}
+CONTROLLERS = {"franka": Format.FRANKA, "kuka": Format.KUKA, "ros2": Format.ROS2, "ur": Format.UR}
 """Format of a load by the name of a controller."""
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, linear_at
-from robotid_sim.deploy.played_motion import PlayedMotion
-from robotid_sim.deploy.target import Target
-from robotid_sim.deploy.vendor_log import write_vendor_log
+from robotid_sim.deployment.played_motion import PlayedMotion
+from robotid_sim.deployment.target import Target
+from robotid_sim.deployment.vendor_log import write_vendor_log
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.experiment.rollout import Cell
 from robotid_sim.importing.import_map import ImportMap, JointMap

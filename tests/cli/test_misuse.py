@@ -54,7 +54,7 @@ BAD = {
         (".", "holds no complete run of robotid"),
     ],
     "trajectory": [("none.json", "none.json"), ("e.json", "e.json")],
-    "to": [("fanuk", "(did you mean 'fanuc'?)"), ("ur", "(URScript) has 6 joints, '2R' has 2")],
+    "to": [("fanuk", "(did you mean 'fanuc'?)"), ("ur", "(URScript) has 6 joints, '2r' has 2")],
     "rate": [("0", "set points a second"), ("nan", "set points a second"), ("4", "higher --rate")],
     "terms": [("coging", "unknown term 'coging' (did you mean 'cogging'?)")],
     "drive_gain_std": [("-0.1", "--drive-gain-std"), ("nan", "--drive-gain-std")],

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from robotid_sim.deploy.load_formats import LOAD_FORMATS, Load
+from robotid_sim.deployment.load_formats import LOAD_FORMATS, Load
 from robotid_sim.errors import OptionError
 
 MASS, COM = 2.5, np.array([0.01, -0.02, 0.05])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.deploy.target import Target
+from robotid_sim.deployment.target import Target
 from robotid_sim.errors import require_extra
 from robotid_sim.measurement.log import Log
 

@@ -10,8 +10,8 @@ from robots import urdf_path
 from rosbags.typesys import Stores, get_typestore
 
 from robotid_sim.cli.help import load_command
-from robotid_sim.deploy.motion_files import motion_text, read_motion, sample_set_points
-from robotid_sim.deploy.target import find_target, list_targets
+from robotid_sim.deployment.motion_files import motion_text, read_motion, sample_set_points
+from robotid_sim.deployment.target import find_target, list_targets
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError, UnknownNameError
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config import load_config

@@ -9,8 +9,8 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.deploy.played_motion import PlayedMotion
-from robotid_sim.deploy.target import Target
+from robotid_sim.deployment.played_motion import PlayedMotion
+from robotid_sim.deployment.target import Target
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Reference, Trajectory

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from robotid_sim.config_section import ConfigSection
-from robotid_sim.deploy.played_motion import Interpolation
+from robotid_sim.deployment.played_motion import Interpolation
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.inputs import read_toml
 from robotid_sim.model.robot import Robot
