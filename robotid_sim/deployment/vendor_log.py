@@ -2,6 +2,7 @@
 
 import csv
 import json
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,18 @@ STAMP_UNITS = {"IPOC": 1e-3}
 STATES_TOPIC = "/joint_states"
 
 
+def require_writer(target: Target) -> None:
+    """Raise `MissingExtraError` if the writer of the logs of a target is not installed."""
+    packages = {"bag": "rosbags.rosbag2", "parquet": "pyarrow.parquet"}
+    if target.log.form in packages:
+        with require_extra(f"Logs of {target.name} need {packages[target.log.form]}", "logs"):
+            import_module(packages[target.log.form])
+
+
 def write_vendor_log(log: Log, target: Target, folder: Path, constants: Float1D) -> Path:
     """Write a log in the form of a target; return the file, or the folder of a bag or data set.
 
-    Currents are torques over `constants` [N m/A], shape (n,). Raises `MissingExtraError` if the
-    writer of bags or of Parquet files is not installed.
+    Currents are torques over `constants` [N m/A], shape (n,). See also `require_writer`.
     """
     form = target.log
     if form.form == "bag":
@@ -49,9 +57,9 @@ def write_vendor_log(log: Log, target: Target, folder: Path, constants: Float1D)
 
 def _write_dataset(columns: dict[str, np.ndarray], folder: Path) -> Path:
     """Write a data set of LeRobot with one episode."""
-    with require_extra("Data sets of LeRobot need pyarrow", "logs"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     (folder / "meta").mkdir()
     (folder / "meta" / "info.json").write_text(json.dumps({"codebase_version": "v2.1"}))
     (folder / "data").mkdir()
@@ -62,9 +70,9 @@ def _write_dataset(columns: dict[str, np.ndarray], folder: Path) -> Path:
 
 def _write_bag(log: Log, path: Path) -> Path:
     """Write the joint states of a bag of ROS 2."""
-    with require_extra("ROS bags need rosbags", "logs"):
-        from rosbags.rosbag2 import StoragePlugin, Writer
-        from rosbags.typesys import Stores, get_typestore
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
     store = get_typestore(Stores.ROS2_HUMBLE)
     header, stamp, state = (
         store.types[name]

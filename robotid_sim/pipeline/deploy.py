@@ -11,6 +11,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.deployment.motion_files import motion_text, read_motion, render, sample_set_points
 from robotid_sim.deployment.played_motion import PlayedMotion
 from robotid_sim.deployment.target import Target, find_target
+from robotid_sim.deployment.vendor_log import require_writer
 from robotid_sim.dynamics.code_files import plain_text
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import InfeasibleError
@@ -201,6 +202,8 @@ def deploy(
         If the target is unknown or has another number of joints, or the rate is out of range.
     InfeasibleError
         If the played motion exceeds a limit, or links touch.
+    MissingExtraError
+        If the writer of the logs of the target is not installed.
 
     Examples
     --------
@@ -215,6 +218,8 @@ def deploy(
     form.require_robot(model)
     if rate is not None:
         form = form.with_rate(rate)
+    if rehearse:
+        require_writer(form)
     path = trajectory
     if isinstance(path, str | Path):
         path = load_trajectory(path, model)

@@ -1,6 +1,7 @@
 """Packages for controllers: the rehearsal finds what was planted, and refuses what it cannot."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError
+from robotid_sim.errors import FileFormatError, InfeasibleError, MissingExtraError, OptionError
 from robotid_sim.excitation.design import random_design
 from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.robot import Robot
@@ -85,6 +86,13 @@ def test_a_wrong_reading_of_the_log_fails_the_rehearsal(robot, motion, monkeypat
     monkeypatch.setattr(module, "write_vendor_log", wrong)
     config = load_config(None, {"design": {"constraints": {"contact": True}}})
     assert not deploy(robot, motion, "csv", config).passed
+
+
+def test_a_missing_writer_of_logs_is_told_before_the_work(robot, motion, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
+    monkeypatch.setattr(module, "clean_run", None)
+    with pytest.raises(MissingExtraError, match="need rosbags"):
+        deploy(robot, motion, "ros2")
 
 
 def test_links_that_touch_are_refused(robot) -> None:
