@@ -220,9 +220,7 @@ def deploy(
         form = form.with_rate(rate)
     if rehearse:
         require_writer(form)
-    path = trajectory
-    if isinstance(path, str | Path):
-        path = load_trajectory(path, model)
+    path = load_trajectory(trajectory, model) if isinstance(trajectory, str | Path) else trajectory
     motion = add_ways(model, path)
     context = _describe(model, form, motion)
     files, played = {}, {}
