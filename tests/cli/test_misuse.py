@@ -55,7 +55,7 @@ BAD = {
     ],
     "trajectory": [("none.json", "none.json"), ("e.json", "e.json")],
     "to": [("fanuk", "(did you mean 'fanuc'?)"), ("ur", "(URScript) has 6 joints, '2r' has 2")],
-    "rate": [("0", "set points a second"), ("nan", "set points a second"), ("4", "higher --rate")],
+    "rate": [("0", "set points a second"), ("nan", "set points a second")],
     "terms": [("coging", "unknown term 'coging' (did you mean 'cogging'?)")],
     "drive_gain_std": [("-0.1", "--drive-gain-std"), ("nan", "--drive-gain-std")],
     "family": [("fourrier", "unknown excitation family 'fourrier' (did you mean 'fourier'?)")],
