@@ -314,7 +314,7 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
             f"{(t.size - 1) / (t[-1] - t[0]):.6g} Hz; positions by cubic splines, torques "
             + ("linearly" if torque_times is None else "kept, with their times")
         )
-    in_amperes = None if here.current is None else here.tau  # at the same times as the torques
+    currents = None if here.current is None else here.tau  # at the same times as the torques
     stated = {k: recording.attributes[k] for k in ("origin", "seed") if k in recording.attributes}
     log = Log(
         t=t,
@@ -323,7 +323,7 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
         dq=here.dq,
         tau_meas=here.tau,
         tau_cmd=here.tau_cmd,
-        current=here.current if here.torque_constant is not None else in_amperes,
+        current=here.current if here.torque_constant is not None else currents,
         torque_constant=here.torque_constant,
         joint_names=robot.joint_names,
         joint_units=robot.joint_units,
@@ -332,7 +332,7 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
         **recorded,
         **stated,
     )
-    if log.in_amperes:
+    if log.is_in_amperes:
         notes.append("torques are currents [A], because no torque_constant is given")
     if not log.torque_measured.all():
         names = ", ".join(np.array(robot.joint_names)[~log.torque_measured])

@@ -214,7 +214,7 @@ def _read_log(path: Path) -> RawLog:
     """Return the columns of a log of robotid, to be written in another form."""
     log = load_log(path)
     columns = {"t": log.t}
-    torque = ("current", "current") if log.in_amperes else ("tau", "tau_meas")
+    torque = ("current", "current") if log.is_in_amperes else ("tau", "tau_meas")
     for prefix, name in (("q", "q"), ("dq", "dq"), torque, ("tau_cmd", "tau_cmd")):
         channel = getattr(log, name)
         if channel is not None:

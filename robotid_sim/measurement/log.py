@@ -185,7 +185,7 @@ class Log:
             )
 
     @property
-    def in_amperes(self) -> bool:
+    def is_in_amperes(self) -> bool:
         """Whether the torques are currents, because the torque constants are not known."""
         return self.current is not None and self.torque_constant is None
 

@@ -32,7 +32,7 @@ def add_constants(
     The constants are estimated from the first log of currents. Raises `LogError` if that fails.
     """
     groups = (logs, *others)
-    log = next((log for group in groups for log in group if log.in_amperes), None)
+    log = next((log for group in groups for log in group if log.is_in_amperes), None)
     if log is None:
         return groups
     motion = use_positions(Adaptive().tune(log, nominal))(log, nominal)
@@ -50,14 +50,14 @@ def replace_constants(logs: Logs, constants: Float1D, std: Float1D | None = None
 
     The note states the standard deviations of the ratios, too. Other logs are returned as they are.
     """
-    if not any(log.in_amperes for log in logs):
+    if not any(log.is_in_amperes for log in logs):
         return logs
     errors = [""] * constants.size if std is None else [f" ± {s:.2g}" for s in std]
     note = NOTE.format(", ".join(f"{k:.4g}{e}" for k, e in zip(constants, errors, strict=True)))
     read = []
     for each in logs.whole().read:
         log, notes, recorded = each.log, each.notes, each.log.recorded_torques
-        if log.in_amperes:
+        if log.is_in_amperes:
             notes = (*notes, note)
             log = replace(
                 log,

@@ -144,12 +144,12 @@ def export(
         constants, terms = None, robot.terms
         if estimate is not None:
             robot, constants, terms = read_base_model(estimate, robot)
-        in_amperes = amperes or chosen is Format.LEROBOT
-        if in_amperes and constants is None:
+        returns_currents = amperes or chosen is Format.LEROBOT
+        if returns_currents and constants is None:
             raise OptionError(
                 "currents need an estimate from a log of motor currents; give --estimate"
             )
-        CODE_WRITERS[chosen](robot, out, constants if in_amperes else None)
+        CODE_WRITERS[chosen](robot, out, constants if returns_currents else None)
         return [out], describe_omissions(terms)
     require_side_car(out)
     files = [out, out.with_suffix(".toml")]

@@ -195,7 +195,7 @@ def payload(
         logs.require_distinct()
         measured = np.any([each.require_torques().torque_measured for each in logs], axis=0)
     basis = base_parameters(nominal, tuple(joint_parameters), measured)
-    if load is None and any(each.in_amperes for each in logs):
+    if load is None and any(each.is_in_amperes for each in logs):
         raise LogError(
             "the torque constants are unknown and scale the payload; give torque_constant in a "
             "map, or estimate the constants with a known --load"

@@ -160,11 +160,11 @@ def test_an_interrupt_that_comes_again_at_once_is_not_lost(monkeypatch) -> None:
 
     interrupt, later = Interrupt(), signals._send_again
 
-    def at_once(number: int) -> None:
+    def send_at_once(number: int) -> None:
         monkeypatch.setattr(signals, "_send_again", later)
         signal.raise_signal(number)
 
-    monkeypatch.setattr(signals, "_send_again", at_once)
+    monkeypatch.setattr(signals, "_send_again", send_at_once)
     monkeypatch.setattr(sys, "unraisablehook", interrupt.again_if_dropped)
     interrupts(interrupt, Signalled)
 

@@ -290,7 +290,7 @@ def test_a_csv_with_currents_needs_no_torque(tmp_path):
     np.testing.assert_array_equal(log.tau_meas[:, 0], 3.0 * np.arange(12))
     path.write_text("\n".join(["t,q.a,current.a", *rows]))
     log = load_log(path)
-    assert log.in_amperes
+    assert log.is_in_amperes
     np.testing.assert_array_equal(log.tau_meas, log.current)
     path.write_text("\n".join(["t,q.a", *(row.rpartition(",")[0] for row in rows)]))
     assert "tau.<joint>" in refused(path, LogError)

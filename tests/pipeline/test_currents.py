@@ -41,7 +41,7 @@ class Lab:
         return measure_clean_log(cell, clean_run(cell, motion), np.random.default_rng(seed))
 
     def amperes(self, log):
-        """Return what is recorded of a log: currents."""
+        """Replace the torques of a log by currents, without torque constants."""
         current = log.tau_meas / CONSTANTS
         changes = {"tau_meas": current, "current": current, "torque_constant": None}
         return replace(log, truth=None, origin="machine", **changes)
@@ -81,10 +81,10 @@ def test_feed_forward_in_amperes_needs_no_torque_constants(lab, fit, unseen) -> 
     actual = truth.tau / CONSTANTS
     error = np.sqrt(((predicted - actual) ** 2).mean(axis=0) / (actual**2).mean(axis=0))
     assert error.max() < 5e-3
-    held = gravity_torque(fit.model, truth.q) / fit.torque_constants
+    holding = gravity_torque(fit.model, truth.q) / fit.torque_constants
     weight = gravity_torque(lab.robot, truth.q) / CONSTANTS
     size = np.sqrt((actual**2).mean(axis=0))
-    assert (np.sqrt(((held - weight) ** 2).mean(axis=0)) / size).max() < 5e-3
+    assert (np.sqrt(((holding - weight) ** 2).mean(axis=0)) / size).max() < 5e-3
 
 
 def test_the_scale_is_that_of_the_nominal_model_and_told(lab, fit) -> None:
@@ -120,11 +120,11 @@ def test_a_payload_from_one_log_and_the_estimate_of_the_arm(lab, unseen, tmp_pat
     path = tmp_path / "estimate.json"
     loaded = replace(lab.run(6, lab.robot.with_payload(*LOAD)), origin="machine")
     done = rid.payload(path, loaded, lab.nominal)
-    found = done.estimate
-    assert abs(found.mass - LOAD[0]) < 4.0 * found.mass_std
-    assert (np.abs(found.com - LOAD[1]) < 4.0 * found.com_std).all()
+    single = done.estimate
+    assert abs(single.mass - LOAD[0]) < 4.0 * single.mass_std
+    assert (np.abs(single.com - LOAD[1]) < 4.0 * single.com_std).all()
     wide = rid.payload(path, loaded, lab.nominal, drive_gain_std=0.03).estimate
-    assert wide.mass == pytest.approx(found.mass)
+    assert wide.mass == pytest.approx(single.mass)
     two = rid.payload(lab.run(5), loaded, lab.nominal, drive_gain_std=0.03).estimate
     assert wide.mass_std == pytest.approx(two.mass_std, rel=0.2)
     assert done.format_for("ur").startswith("set_target_payload(")
@@ -137,7 +137,7 @@ def test_a_payload_from_one_log_and_the_estimate_of_the_arm(lab, unseen, tmp_pat
 def test_logs_of_currents_keep_their_kind_in_files(log, tmp_path) -> None:
     for name in ("log.h5", "log.csv"):
         rid.save_log(log, tmp_path / name)
-        assert rid.load_log(tmp_path / name).in_amperes
+        assert rid.load_log(tmp_path / name).is_in_amperes
     with pytest.raises(LogError, match="motor currents need torque constants"):
         replace(log, current=None, torque_constant=CONSTANTS)
 
