@@ -1,7 +1,7 @@
 """From the options that several commands share to a configuration."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robotid_sim.cli.options import SharedOptions
 from robotid_sim.cli.output import command_line
@@ -12,11 +12,15 @@ from robotid_sim.pipeline.config import StudyConfig, load_config
 from robotid_sim.pipeline.config_tables import PayloadConfig, validate
 from robotid_sim.pipeline.result import versions
 from robotid_sim.plugins import load_plugins
-from robotid_sim.report.sections import Recipe
+
+if TYPE_CHECKING:
+    from robotid_sim.report.sections import Recipe
 
 
-def recipe(study: StudyConfig) -> Recipe:
+def recipe(study: StudyConfig) -> "Recipe":
     """Return how a reader gets the page of the command that is running."""
+    from robotid_sim.report.sections import Recipe
+
     return Recipe(
         command=command_line(), seed=study.seed, settings=study.changes(), versions=versions()
     )

@@ -21,7 +21,7 @@ from robotid_sim.excitation.draws import (
     sample_feasible,
     shrink_to_limits,
 )
-from robotid_sim.excitation.penalties import softly
+from robotid_sim.excitation.penalties import screen, softly
 from robotid_sim.excitation.plan import DesignPlan, Handling, SwarmSearch
 from robotid_sim.excitation.problem import STEP_SHARES, Constraints, ExcitationProblem, StageCost
 from robotid_sim.model.robot import Robot
@@ -34,11 +34,15 @@ from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
 
-SPARE_DRAWS = 3
-"""Number of further draws that are tried if no start leads to a feasible motion."""
+MAX_STARTS_LOST = 3
+"""Number of further starts that are tried if the best result is bad."""
 
-DRAW_SHARE = 0.2
-"""Share of the progress bar for the random candidates."""
+MIN_LOSS = 3.0
+"""Excess of the best result over the screened value of another draw, from which that one is a
+start, too; criteria are logarithms."""
+
+DRAW_SHARE, SCREENING_SHARE = 0.15, 0.3
+"""Shares of the progress bar for the random candidates and their screening."""
 
 
 @public_value
@@ -90,7 +94,8 @@ def optimal_design(
 ) -> DesignResult:
     """Design an excitation that minimizes a criterion within all limits.
 
-    The best random candidates are the starts. From each start sequential quadratic programming runs
+    The best random candidates are screened by a few iterations of the solver, and the best of them
+    are the starts. From each start sequential quadratic programming runs
     with the kinematic limits and then, if another constraint is violated, with all constraints. The
     result is never worse than the best candidate. After Ctrl-C it is the best result of the
     finished starts and, in a single process, of the running start.
@@ -156,19 +161,25 @@ def optimal_design(
     )
 
     def report(share: float) -> None:
-        progress("design", draw_share + (1.0 - draw_share) * share)
+        progress("design", SCREENING_SHARE + (1.0 - SCREENING_SHARE) * share)
+
+    def report_screening(stage: str, share: float) -> None:
+        progress(stage, DRAW_SHARE + (SCREENING_SHARE - DRAW_SHARE) * share)
 
     improve = partial(optimize, problem, search.iterations)
     try:
-        arrivals = map_tasks(improve, [draw.x for draw in drawn[:starts]], workers, report)
-        for draw in (
-            drawn[starts : starts + SPARE_DRAWS] if starts and not problem.is_smooth else ()
-        ):
-            if min(arrival.value for arrival in arrivals) < drawn[0].value:
+        ranked = screen(problem, drawn, search.iterations, report_screening) if starts else []
+        arrivals = map_tasks(improve, [draw.x for draw, _ in ranked[:starts]], workers, report)
+        others = () if problem.is_smooth else ranked[starts : starts + MAX_STARTS_LOST]
+        for draw, screened in others:
+            value = min(arrival.value for arrival in arrivals)
+            if value < drawn[0].value and value < screened + MIN_LOSS:
                 break
             arrivals.append(improve(draw.x))
     except Interrupted as interrupt:
         return best_of(problem, drawn[0], interrupt.results, interrupted=True)
+    except KeyboardInterrupt:  # while draws are screened
+        return best_of(problem, drawn[0], [], interrupted=True)
     return best_of(problem, drawn[0], arrivals)
 
 

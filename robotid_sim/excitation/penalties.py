@@ -30,11 +30,16 @@ from robotid_sim.excitation.constraints import (
     tighten_bounds,
 )
 from robotid_sim.excitation.criteria import Criterion
-from robotid_sim.excitation.draws import move_start, sample_feasible
+from robotid_sim.excitation.draws import Draw, move_start, sample_feasible
 from robotid_sim.excitation.problem import ExcitationProblem, StageCost
+from robotid_sim.progress import Progress
 
 PENALTY_WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
 """Weights of the rounds; the criterion is a logarithm and the excess is of order one."""
+
+MAX_GRADIENT = 10.0
+"""Largest gradient of a penalized sum at the start of a round; with a longer one the quadratic
+programs of SLSQP are found inconsistent, and it stops where it began."""
 
 FIRST_ROUND_ITERATIONS, LATER_ROUND_ITERATIONS = 20, 10
 """Iterations of the first and of a later round; more would waste time while links still touch."""
@@ -54,8 +59,11 @@ SHRINK_FACTORS = (0.99, 0.97, 0.94)
 EXCESS_TOLERANCE = 0.02
 """Relative change of the excess, under a larger weight, of a motion that stays infeasible."""
 
-POLISH_ITERATIONS = 50
+POLISH_ITERATIONS = 200
 """Iterations of a start per round that continues from a feasible motion."""
+
+SCREENING_ITERATIONS = 50
+"""Iterations of a start per draw that is screened."""
 
 STEPS_PER_POINT = 10
 """Steps of the checked path from home between two points that count from the beginning."""
@@ -165,6 +173,35 @@ def _peaks(excess: Float1D, period: int) -> Int1D:
     return np.flatnonzero((excess > 0.0) & (excess >= before) & (excess >= after))
 
 
+def screen(
+    problem: ExcitationProblem, draws: Sequence[Draw], iterations: int, progress: Progress
+) -> list[tuple[Draw, float]]:
+    """Rank draws by the penalized criterion after a first round of the solver, the best first.
+
+    After a round it predicts the final criterion, which that of a draw does not. As many of the
+    draws are screened as the `iterations` of a start pay for; the others follow in their order,
+    each with an infinite value.
+    """
+    count = 0 if problem.is_smooth else min(iterations // SCREENING_ITERATIONS, len(draws))
+    kinematic, stage = problem.kinematic_constraints(), next(iter(problem.criterion.stages()))
+    stations = _first_stations(problem.constraints)
+    penalty = Penalty(problem, problem.constraints, stations, PENALTY_WEIGHTS[0])
+    ranked = []
+    for k, draw in enumerate(draws[:count]):
+        y, _, _ = problem.descend(
+            draw.x,
+            (StageCost(problem, stage), penalty),
+            kinematic,
+            FIRST_ROUND_ITERATIONS,
+            max_gradient=MAX_GRADIENT,
+        )
+        y = problem.shrink_to_limits(y)
+        ranked.append((draw, problem.value(y, stage) + penalty.value(y)))
+        progress("design", (k + 1) / count)
+    ranked.sort(key=lambda row: row[1])
+    return [*ranked, *((draw, np.inf) for draw in draws[count:])]
+
+
 def softly(
     problem: ExcitationProblem,
     x: Float1D,
@@ -215,7 +252,9 @@ def _rounds(
             LATER_ROUND_ITERATIONS if k else FIRST_ROUND_ITERATIONS,
         )
         objectives = (StageCost(problem, stage), penalty)
-        y, success, message = problem.descend(x, objectives, kinematic, turns, watch)
+        y, success, message = problem.descend(
+            x, objectives, kinematic, turns, watch, max_gradient=MAX_GRADIENT
+        )
         x = problem.shrink_to_limits(y)
         excess = penalty.excess(x)
         # The largest share of x that keeps all constraints, also between samples.
@@ -278,7 +317,11 @@ def move_apart(problem: ExcitationProblem, x: Float1D) -> Float1D | None:
     for _ in range(MAX_ROUNDS):
         penalty = Penalty(problem, constraints, stations, PENALTY_WEIGHTS[-1])
         y, _, _ = problem.descend(
-            x, (distance, penalty), problem.kinematic_constraints(), LATER_ROUND_ITERATIONS
+            x,
+            (distance, penalty),
+            problem.kinematic_constraints(),
+            LATER_ROUND_ITERATIONS,
+            max_gradient=MAX_GRADIENT,
         )
         x = problem.shrink_to_limits(y)
         if problem.is_feasible(x) and not problem.find_violations(x):

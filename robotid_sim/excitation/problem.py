@@ -255,24 +255,32 @@ class ExcitationProblem:
         constraints: Constraints,
         iterations: int,
         watch: Callable[..., None] | None = None,
+        *,
+        max_gradient: float = np.inf,
     ) -> tuple[Float1D, bool, str]:
-        """Minimize a sum by sequential quadratic programming; return x, success and message."""
+        """Minimize a sum by sequential quadratic programming; return x, success and message.
+
+        The sum is scaled down if its gradient at the start is longer than `max_gradient`.
+        """
+        scale, start = 1.0, self.shrink_to_limits(x)
 
         def value(x: Float1D) -> float:
-            return sum(objective.value(x) for objective in objectives)
+            return scale * sum(objective.value(x) for objective in objectives)
 
         def gradient(x: Float1D) -> Float1D:
-            return np.asarray(sum(objective.gradient(x) for objective in objectives))
+            return np.asarray(scale * sum(objective.gradient(x) for objective in objectives))
 
         try:
+            if np.isfinite(max_gradient):
+                scale = max_gradient / max(max_gradient, float(np.linalg.norm(gradient(start))))
             result = minimize(
                 value,
-                self.shrink_to_limits(x),
+                start,
                 jac=gradient,  # separate: line searches need values only
                 method="SLSQP",
                 constraints=constraints,
                 callback=watch,
-                options={"maxiter": iterations, "ftol": CRITERION_TOLERANCE},
+                options={"maxiter": iterations, "ftol": scale * CRITERION_TOLERANCE},
             )
         except PathError as error:  # a nonlinear family may leave its workspace between iterations
             return x, False, str(error)

@@ -84,7 +84,8 @@ class Solid:
     @property
     def volume(self) -> float:
         """Volume [m^3]; negative if the faces wind inward."""
-        return float(self.moments()[3, 3])
+        shift = self.vertices.mean(axis=0)  # avoids cancellation if the solid is far from its frame
+        return float(np.linalg.det((self.vertices - shift)[self.faces]).sum() / 6.0)
 
     def moments(self) -> Float2D:
         """Return the pseudo-inertia at unit density [m^5, m^4, m^3], shape (4, 4)."""

@@ -114,27 +114,28 @@ def check(
     config = config or StudyConfig()
     repair = config.robot.repair if repair is None else repair
     read = build_robot(robot, config.robot.model_copy(update={"repair": False}), formal=True)
-    basis = build_basis(read, config)
     fixed, report = None, None
     if repair:
         fixed, states = read.repair(), random_states(read)
         torque = joint_torque(read, *states)
         report = repair_report(read, fixed, joint_torque(fixed, *states) - torque, rms(torque))
     has_nominal, faults = config.nominal.file is not None, find_implausible(read)
+    basis = None
     if faults:  # a wrong unit would cause all other findings
         refusal = "; ".join(f"{fault.finding}: {fault.remedy}" for fault in faults)
         prospect: dict[str, Any] = {"refused": refusal}
     else:
         try:
-            assumptions = build_setup(robot, config, in_full=False).assumptions
-            prospect = {"refused": None, "assumptions": assumptions}
+            setup = build_setup(robot, config, in_full=False)
+            prospect = {"refused": None, "assumptions": setup.assumptions}
+            basis = setup.basis  # of the nominal model: the plant has the same
         except MissingExtraError as error:  # no fault of the robot
             prospect = {"refused": None, "assumptions": [], "missing": str(error)}
         except RobotIdError as error:
             prospect = {"refused": str(error)}
     return RobotCheck(
         robot=read,
-        basis=basis,
+        basis=basis or build_basis(read, config),
         bodies=diagnose(read),
         repaired=fixed,
         repair=report,

@@ -15,7 +15,16 @@ from robotid_sim.excitation.constraints import TipBox, TipPlane, TorqueLimit, vi
 from robotid_sim.excitation.design import random_feasible, torque_ratios
 from robotid_sim.excitation.draws import sample_feasible
 from robotid_sim.excitation.optimal import optimal_design, optimize
-from robotid_sim.excitation.penalties import PENALTY_WEIGHTS, WAY_SHARES, Clearance, Penalty, softly
+from robotid_sim.excitation.penalties import (
+    PENALTY_WEIGHTS,
+    SCREENING_ITERATIONS,
+    WAY_SHARES,
+    Clearance,
+    Penalty,
+    move_apart,
+    screen,
+    softly,
+)
 from robotid_sim.excitation.plan import (
     MAX_HOLDING_SHARE,
     MAX_REPLACEMENT_SHARE,
@@ -224,7 +233,7 @@ def test_rounds_begin_again_if_what_they_see_stays_as_deep(problem, monkeypatch,
     """Not if a new overlap, which no round has seen, happens to be as deep as the last."""
     tried = []
 
-    def descend(self, x, goals, *_):
+    def descend(self, x, goals, *_, **_options):
         tried.append(goals[1].weight)
         return x, False, ""
 
@@ -234,6 +243,25 @@ def test_rounds_begin_again_if_what_they_see_stays_as_deep(problem, monkeypatch,
     monkeypatch.setattr(ExcitationProblem, "is_feasible", lambda self, x: False)
     softly(problem, problem.rest, problem.criterion, 25, lambda _: None)
     assert tried == weights
+
+
+def test_random_motions_are_moved_apart(problem):
+    """A penalty of large gradient does not stop the solver where it began."""
+    with add_clearance(problem.nominal, DesignPlan(family=problem.family, clearance=0.02)) as (
+        plan,
+        _,
+    ):
+        safe, rng = plan.problem(problem.nominal, problem.basis), np.random.default_rng(0)
+        motions = [move_apart(safe, safe.space.random(rng)) for _ in range(6)]
+        moved = [x for x in motions if x is not None]
+        assert len(moved) >= 5  # 3 of 6 without `MAX_GRADIENT`
+        assert not any(safe.find_violations(x) for x in moved)
+        draws = sample_feasible(safe, rng, 8)
+        ranked = screen(safe, draws, 2 * SCREENING_ITERATIONS, lambda *_: None)
+    values = [value for _, value in ranked]
+    assert len(ranked) == len(draws)
+    assert np.isfinite(values[:2]).all()
+    assert values[0] <= values[1] < values[2] == np.inf
 
 
 @pytest.mark.slow
