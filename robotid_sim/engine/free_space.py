@@ -1,13 +1,21 @@
 """The free space of a robot: links apart from one another and above a floor."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from robotid_sim.arrays import Float1D, freeze
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays, freeze
 from robotid_sim.engine.proximity import FLOOR_NAME, Proximity, base_bottom, is_bodiless
-from robotid_sim.errors import InfeasibleError
-from robotid_sim.excitation.penalties import Clearance
+from robotid_sim.errors import InfeasibleError, OptionError
+from robotid_sim.excitation.constraints import (
+    LENGTH_SCALE,
+    MotionConstraint,
+    Slopes,
+    position_slopes,
+)
 from robotid_sim.kinematics.workspace import CAPSULE_THICKNESS
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
@@ -17,6 +25,108 @@ LEAST_CUTOFF, CUTOFF_RATIO = 0.01, 1.25
 
 FLOOR_TOLERANCE = 0.01
 """Largest |z| of the lowest point of a base that is taken to stand at z = 0 [m]."""
+
+
+Distances = Callable[[Float2D], tuple[Float2D, Float]]
+"""Function from positions (N, n) to distances (N, P) and their gradients (N, P, n)."""
+
+REST_DISTANCE_SHARE = 0.8
+"""Share of the distance at rest that is kept by pairs that are near one another at rest."""
+
+TOUCH_DISTANCE = 1e-3
+"""Further overlap of hulls that overlap at rest, and distance at rest below which pairs must only
+not touch [m]."""
+
+MAX_OVERLAP = 0.02
+"""Overlap at rest above which convex hulls are not used for two links [m]: one encloses the other,
+as a shoulder encloses the arm that turns in it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clearance(MotionConstraint):
+    """Links keep their distance to one another and to the floor.
+
+    The caller provides the distances, because only the engine knows the geometry: see
+    `robotid_sim.engine.proximity.Proximity.measure`.
+    """
+
+    distances: Distances
+    names: tuple[str, ...]
+    """Pair of every distance, shape (P,)."""
+    clearance: float = 0.02
+    """Smallest distance [m]."""
+    rest: Float1D | None = None
+    """Pose [rad or m] that counts as safe, shape (n,): pairs that are nearer in it, such as links
+    of a wrist, keep `REST_DISTANCE_SHARE` of that distance."""
+    pushed: Distances | None = None
+    """Distances with gradients that lead out of overlaps, see
+    `robotid_sim.engine.proximity.Proximity.measure_pushed`."""
+    least: Float1D = field(init=False, repr=False)
+    """Smallest distance of every pair [m], shape (P,)."""
+    relaxed: tuple[str, ...] = field(init=False, repr=False, default=())
+    """Pairs nearer than the clearance at rest, with their distance, as text."""
+    samples: ClassVar[int] = 60
+    smooth: ClassVar[bool] = False
+    slack: ClassVar[float] = 0.1
+    checked: ClassVar[int] = 600
+    checked_quickly: ClassVar[int] = 180
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.clearance < np.inf:
+            raise OptionError(f"the clearance must not be negative, got {self.clearance}")
+        least = np.full(len(self.names), self.clearance)
+        if self.rest is not None:
+            at_rest = self.distances(np.asarray(self.rest)[None])[0][0]
+            # Hulls that overlap at rest, such as hulls of a wrist, must not overlap more deeply.
+            reduced = np.where(at_rest > TOUCH_DISTANCE, REST_DISTANCE_SHARE * at_rest, 0.0)
+            distances = np.where(at_rest > 0.0, reduced, at_rest - TOUCH_DISTANCE)
+            distances[at_rest < -MAX_OVERLAP] = -np.inf
+            relaxed = tuple(
+                self._describe_relaxation(name, keep, now)
+                for name, keep, now in zip(self.names, distances, at_rest, strict=True)
+                if keep < self.clearance
+            )
+            object.__setattr__(self, "relaxed", relaxed)
+            least = np.minimum(least, distances)
+        object.__setattr__(self, "least", least)
+
+    def _describe_relaxation(self, name: str, keep: float, now: float) -> str:
+        """Describe the distance that a pair keeps instead of the clearance."""
+        if keep == -np.inf:
+            return f"{name} are not kept apart: their hulls overlap by {-1e3 * now:.3g} mm at rest"
+        return (
+            f"{name} keep {1e3 * keep:.3g} mm, not {1e3 * self.clearance:g} mm, for they are "
+            f"{1e3 * now:.3g} mm apart at rest"
+        )
+
+    def is_clear(self, q: Float2D) -> bool:
+        """Return whether all pairs keep their distance in every pose of a path, shape (N, n)."""
+        return bool((self.distances(np.asarray(q))[0] >= self.least).all())
+
+    @property
+    def bounds(self) -> tuple[Float1D, Float1D]:
+        """Return the clearance over `LENGTH_SCALE` as lower bound."""
+        return self.least / LENGTH_SCALE, np.full(len(self.names), np.inf)
+
+    def values(self, motion: MotionArrays) -> Float2D:
+        """Return the distances over `LENGTH_SCALE`."""
+        return np.asarray(self.distances(motion[0])[0] / LENGTH_SCALE)
+
+    def slopes(self, motion: MotionArrays) -> Slopes:
+        """Return their gradients over `LENGTH_SCALE`."""
+        return position_slopes(self.distances(motion[0])[1] / LENGTH_SCALE)
+
+    def soft_values(self, motion: MotionArrays) -> Float2D:
+        """Return distances over `LENGTH_SCALE`, with slopes that lead out of overlaps."""
+        return np.asarray((self.pushed or self.distances)(motion[0])[0] / LENGTH_SCALE)
+
+    def soft_slopes(self, motion: MotionArrays) -> Slopes:
+        """Return their gradients over `LENGTH_SCALE`."""
+        return position_slopes((self.pushed or self.distances)(motion[0])[1] / LENGTH_SCALE)
+
+    def label(self, k: int) -> str:
+        """Return the pair."""
+        return f"distance of {self.names[k]}"
 
 
 @public_value

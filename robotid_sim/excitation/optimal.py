@@ -34,15 +34,14 @@ from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
 
-MAX_STARTS_LOST = 3
+MAX_FURTHER_STARTS = 3
 """Number of further starts that are tried if the best result is bad."""
 
 MIN_LOSS = 3.0
-"""Excess of the best result over the screened value of another draw, from which that one is a
-start, too; criteria are logarithms."""
+"""Excess of the best result over the screened value of a draw that makes it a start, too."""
 
-DRAW_SHARE, SCREENING_SHARE = 0.15, 0.3
-"""Shares of the progress bar for the random candidates and their screening."""
+DRAW_SHARE = 0.2
+"""Share of the progress bar for the random candidates."""
 
 
 @public_value
@@ -94,11 +93,11 @@ def optimal_design(
 ) -> DesignResult:
     """Design an excitation that minimizes a criterion within all limits.
 
-    The best random candidates are screened by a few iterations of the solver, and the best of them
-    are the starts. From each start sequential quadratic programming runs
-    with the kinematic limits and then, if another constraint is violated, with all constraints. The
-    result is never worse than the best candidate. After Ctrl-C it is the best result of the
-    finished starts and, in a single process, of the running start.
+    The best random candidates are the starts; with a clearance, those that are best after a few
+    iterations. From each start sequential quadratic programming runs with the kinematic limits and
+    then, if another constraint is violated, with all constraints. The result is never worse than
+    the best candidate. After Ctrl-C it is the best result of the finished starts and, in a single
+    process, of the running start.
 
     The nominal model gives limits, torques and regressor. The plan defines criterion and
     constraints, with a `GradientSearch`; by default it is D-optimality of a Fourier series. One
@@ -161,16 +160,13 @@ def optimal_design(
     )
 
     def report(share: float) -> None:
-        progress("design", SCREENING_SHARE + (1.0 - SCREENING_SHARE) * share)
-
-    def report_screening(stage: str, share: float) -> None:
-        progress(stage, DRAW_SHARE + (SCREENING_SHARE - DRAW_SHARE) * share)
+        progress("design", draw_share + (1.0 - draw_share) * share)
 
     improve = partial(optimize, problem, search.iterations)
     try:
-        ranked = screen(problem, drawn, search.iterations, report_screening) if starts else []
+        ranked = screen(problem, drawn, search.iterations) if starts else []
         arrivals = map_tasks(improve, [draw.x for draw, _ in ranked[:starts]], workers, report)
-        others = () if problem.is_smooth else ranked[starts : starts + MAX_STARTS_LOST]
+        others = () if problem.is_smooth else ranked[starts : starts + MAX_FURTHER_STARTS]
         for draw, screened in others:
             value = min(arrival.value for arrival in arrivals)
             if value < drawn[0].value and value < screened + MIN_LOSS:

@@ -5,8 +5,6 @@ costly. Therefore their squared excess is added to the criterion with increasing
 at which a motion violates the clearance are added to the grid, as in the exchange methods of
 semi-infinite programming [1]_.
 
-The module also defines the clearance between links and above the floor, such a constraint.
-
 References
 ----------
 .. [1] Blankenship, Falk (1976), "Infinitely constrained optimization problems", J. Optimization
@@ -14,25 +12,17 @@ References
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, MotionArrays
-from robotid_sim.errors import OptionError, PathError
-from robotid_sim.excitation.constraints import (
-    LENGTH_SCALE,
-    MotionConstraint,
-    Slopes,
-    position_slopes,
-    tighten_bounds,
-)
+from robotid_sim.arrays import Float1D, Float2D, Int1D, MotionArrays
+from robotid_sim.errors import PathError
+from robotid_sim.excitation.constraints import MotionConstraint, tighten_bounds
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import Draw, move_start, sample_feasible
 from robotid_sim.excitation.problem import ExcitationProblem, StageCost
-from robotid_sim.progress import Progress
 
 PENALTY_WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
 """Weights of the rounds; the criterion is a logarithm and the excess is of order one."""
@@ -174,7 +164,7 @@ def _peaks(excess: Float1D, period: int) -> Int1D:
 
 
 def screen(
-    problem: ExcitationProblem, draws: Sequence[Draw], iterations: int, progress: Progress
+    problem: ExcitationProblem, draws: Sequence[Draw], iterations: int
 ) -> list[tuple[Draw, float]]:
     """Rank draws by the penalized criterion after a first round of the solver, the best first.
 
@@ -187,7 +177,7 @@ def screen(
     stations = _first_stations(problem.constraints)
     penalty = Penalty(problem, problem.constraints, stations, PENALTY_WEIGHTS[0])
     ranked = []
-    for k, draw in enumerate(draws[:count]):
+    for draw in draws[:count]:
         y, _, _ = problem.descend(
             draw.x,
             (StageCost(problem, stage), penalty),
@@ -197,7 +187,6 @@ def screen(
         )
         y = problem.shrink_to_limits(y)
         ranked.append((draw, problem.value(y, stage) + penalty.value(y)))
-        progress("design", (k + 1) / count)
     ranked.sort(key=lambda row: row[1])
     return [*ranked, *((draw, np.inf) for draw in draws[count:])]
 
@@ -336,105 +325,3 @@ def _first_stations(constraints: Sequence[MotionConstraint]) -> list[Int1D]:
         np.concatenate([np.arange(0, c.checked, c.checked // c.samples), c.checked + way])
         for c in constraints
     ]
-
-
-Distances = Callable[[Float2D], tuple[Float2D, Float]]
-"""Function from positions (N, n) to distances (N, P) and their gradients (N, P, n)."""
-
-REST_DISTANCE_SHARE = 0.8
-"""Share of the distance at rest that is kept by pairs that are near one another at rest."""
-
-TOUCH_DISTANCE = 1e-3
-"""Further overlap of hulls that overlap at rest, and distance at rest below which pairs must only
-not touch [m]."""
-
-MAX_OVERLAP = 0.02
-"""Overlap at rest above which convex hulls are not used for two links [m]: one encloses the other,
-as a shoulder encloses the arm that turns in it."""
-
-
-@dataclass(frozen=True, eq=False)
-class Clearance(MotionConstraint):
-    """Links keep their distance to one another and to the floor.
-
-    The caller provides the distances, because only the engine knows the geometry: see
-    `robotid_sim.engine.proximity.Proximity.measure`.
-    """
-
-    distances: Distances
-    names: tuple[str, ...]
-    """Pair of every distance, shape (P,)."""
-    clearance: float = 0.02
-    """Smallest distance [m]."""
-    rest: Float1D | None = None
-    """Pose [rad or m] that counts as safe, shape (n,): pairs that are nearer in it, such as links
-    of a wrist, keep `REST_DISTANCE_SHARE` of that distance."""
-    pushed: Distances | None = None
-    """Distances with gradients that lead out of overlaps, see
-    `robotid_sim.engine.proximity.Proximity.measure_pushed`."""
-    least: Float1D = field(init=False, repr=False)
-    """Smallest distance of every pair [m], shape (P,)."""
-    relaxed: tuple[str, ...] = field(init=False, repr=False, default=())
-    """Pairs nearer than the clearance at rest, with their distance, as text."""
-    samples: ClassVar[int] = 60
-    smooth: ClassVar[bool] = False
-    slack: ClassVar[float] = 0.1
-    checked: ClassVar[int] = 600
-    checked_quickly: ClassVar[int] = 180
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.clearance < np.inf:
-            raise OptionError(f"the clearance must not be negative, got {self.clearance}")
-        least = np.full(len(self.names), self.clearance)
-        if self.rest is not None:
-            at_rest = self.distances(np.asarray(self.rest)[None])[0][0]
-            # Hulls that overlap at rest, such as hulls of a wrist, must not overlap more deeply.
-            reduced = np.where(at_rest > TOUCH_DISTANCE, REST_DISTANCE_SHARE * at_rest, 0.0)
-            distances = np.where(at_rest > 0.0, reduced, at_rest - TOUCH_DISTANCE)
-            distances[at_rest < -MAX_OVERLAP] = -np.inf
-            relaxed = tuple(
-                self._describe_relaxation(name, keep, now)
-                for name, keep, now in zip(self.names, distances, at_rest, strict=True)
-                if keep < self.clearance
-            )
-            object.__setattr__(self, "relaxed", relaxed)
-            least = np.minimum(least, distances)
-        object.__setattr__(self, "least", least)
-
-    def _describe_relaxation(self, name: str, keep: float, now: float) -> str:
-        """Describe the distance that a pair keeps instead of the clearance."""
-        if keep == -np.inf:
-            return f"{name} are not kept apart: their hulls overlap by {-1e3 * now:.3g} mm at rest"
-        return (
-            f"{name} keep {1e3 * keep:.3g} mm, not {1e3 * self.clearance:g} mm, for they are "
-            f"{1e3 * now:.3g} mm apart at rest"
-        )
-
-    def is_clear(self, q: Float2D) -> bool:
-        """Return whether all pairs keep their distance in every pose of a path, shape (N, n)."""
-        return bool((self.distances(np.asarray(q))[0] >= self.least).all())
-
-    @property
-    def bounds(self) -> tuple[Float1D, Float1D]:
-        """Return the clearance over `LENGTH_SCALE` as lower bound."""
-        return self.least / LENGTH_SCALE, np.full(len(self.names), np.inf)
-
-    def values(self, motion: MotionArrays) -> Float2D:
-        """Return the distances over `LENGTH_SCALE`."""
-        return np.asarray(self.distances(motion[0])[0] / LENGTH_SCALE)
-
-    def slopes(self, motion: MotionArrays) -> Slopes:
-        """Return their gradients over `LENGTH_SCALE`."""
-        return position_slopes(self.distances(motion[0])[1] / LENGTH_SCALE)
-
-    def soft_values(self, motion: MotionArrays) -> Float2D:
-        """Return distances over `LENGTH_SCALE`, with slopes that lead out of overlaps."""
-        return np.asarray((self.pushed or self.distances)(motion[0])[0] / LENGTH_SCALE)
-
-    def soft_slopes(self, motion: MotionArrays) -> Slopes:
-        """Return their gradients over `LENGTH_SCALE`."""
-        return position_slopes((self.pushed or self.distances)(motion[0])[1] / LENGTH_SCALE)
-
-    def label(self, k: int) -> str:
-        """Return the pair."""
-        return f"distance of {self.names[k]}"

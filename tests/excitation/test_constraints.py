@@ -9,6 +9,7 @@ from sampling import sampled
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import gravity_torque, joint_torque
+from robotid_sim.engine.free_space import Clearance
 from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import InfeasibleError, OptionError, ShapeError
 from robotid_sim.excitation.constraints import TipBox, TipPlane, TorqueLimit, violations
@@ -19,7 +20,6 @@ from robotid_sim.excitation.penalties import (
     PENALTY_WEIGHTS,
     SCREENING_ITERATIONS,
     WAY_SHARES,
-    Clearance,
     Penalty,
     move_apart,
     screen,
@@ -257,7 +257,7 @@ def test_random_motions_are_moved_apart(problem):
         assert len(moved) >= 5  # 3 of 6 without `MAX_GRADIENT`
         assert not any(safe.find_violations(x) for x in moved)
         draws = sample_feasible(safe, rng, 8)
-        ranked = screen(safe, draws, 2 * SCREENING_ITERATIONS, lambda *_: None)
+        ranked = screen(safe, draws, 2 * SCREENING_ITERATIONS)
     values = [value for _, value in ranked]
     assert len(ranked) == len(draws)
     assert np.isfinite(values[:2]).all()
