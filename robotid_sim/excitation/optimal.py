@@ -21,7 +21,7 @@ from robotid_sim.excitation.draws import (
     sample_feasible,
     shrink_to_limits,
 )
-from robotid_sim.excitation.penalties import screen, softly
+from robotid_sim.excitation.penalties import ScreenedDraw, screen, softly
 from robotid_sim.excitation.plan import DesignPlan, Handling, SwarmSearch
 from robotid_sim.excitation.problem import STEP_SHARES, Constraints, ExcitationProblem, StageCost
 from robotid_sim.model.robot import Robot
@@ -152,11 +152,9 @@ def optimal_design(
     starts, search = plan.gradient.starts, plan.gradient
     problem = plan.problem(nominal, basis)
     draw_share = DRAW_SHARE if starts else 1.0
+    count = max(search.candidates, starts)
     drawn = sample_feasible(
-        problem,
-        rng,
-        max(search.candidates, starts),
-        lambda stage, share: progress(stage, draw_share * share),
+        problem, rng, count, lambda _, share: progress("design", draw_share * share)
     )
 
     def report(share: float) -> None:
@@ -165,13 +163,13 @@ def optimal_design(
     improve = partial(optimize, problem, search.iterations)
     try:
         ranked = screen(problem, drawn, search.iterations) if starts else []
-        arrivals = map_tasks(improve, [draw.x for draw, _ in ranked[:starts]], workers, report)
+        arrivals = map_tasks(improve, ranked[:starts], workers, report)
         others = () if problem.is_smooth else ranked[starts : starts + MAX_FURTHER_STARTS]
-        for draw, screened in others:
+        for screened in others:
             value = min(arrival.value for arrival in arrivals)
-            if value < drawn[0].value and value < screened + MIN_LOSS:
+            if value < drawn[0].value and value < screened.value + MIN_LOSS:
                 break
-            arrivals.append(improve(draw.x))
+            arrivals.append(improve(screened))
     except Interrupted as interrupt:
         return best_of(problem, drawn[0], interrupt.results, interrupted=True)
     except KeyboardInterrupt:  # while draws are screened
@@ -179,8 +177,10 @@ def optimal_design(
     return best_of(problem, drawn[0], arrivals)
 
 
-def optimize(problem: ExcitationProblem, iterations: int, start: Float1D) -> SearchResult:
-    """Run sequential quadratic programming from one start, shape (d,).
+def optimize(
+    problem: ExcitationProblem, iterations: int, start: ScreenedDraw | Float1D
+) -> SearchResult:
+    """Run sequential quadratic programming from one start, shape (d,), or a screened draw.
 
     Each stage of the criterion has one or two runs, each with the maximum number of iterations;
     success refers to the last. Raises `Interrupted` at Ctrl-C, with the result reached by then.
@@ -189,8 +189,9 @@ def optimize(problem: ExcitationProblem, iterations: int, start: Float1D) -> Sea
     everything = [*kinematic, *problem.motion_constraints()]
     # Constraints in space apply from the first iteration.
     runs: tuple[Constraints, ...] = (everything,) if problem.extra else (kinematic, everything)
-    x, last, success, message = start, start, False, ""
-    history = [problem.value(start)]
+    x, end = (start.draw.x, start.end) if isinstance(start, ScreenedDraw) else (start, None)
+    last, success, message = x, False, ""
+    history = [problem.value(x)]
 
     def watch(iterate: Float1D) -> None:
         nonlocal last
@@ -200,8 +201,8 @@ def optimize(problem: ExcitationProblem, iterations: int, start: Float1D) -> Sea
     try:
         for stage in problem.criterion.stages():
             if not problem.is_smooth:
-                y, success, message = softly(problem, x, stage, iterations, watch)
-                x, _ = problem.advance(x, y, stage)
+                y, success, message = softly(problem, x, stage, iterations, watch, end)
+                x, end = problem.advance(x, y, stage)[0], None
                 continue
             for constraints in runs:
                 y, success, message = problem.descend(

@@ -52,7 +52,7 @@ EXCESS_TOLERANCE = 0.02
 POLISH_ITERATIONS = 200
 """Iterations of a start per round that continues from a feasible motion."""
 
-SCREENING_ITERATIONS = 50
+SCREENING_ITERATIONS = 40
 """Iterations of a start per draw that is screened."""
 
 STEPS_PER_POINT = 10
@@ -163,32 +163,39 @@ def _peaks(excess: Float1D, period: int) -> Int1D:
     return np.flatnonzero((excess > 0.0) & (excess >= before) & (excess >= after))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ScreenedDraw:
+    """A draw after a first round of the solver."""
+
+    draw: Draw
+    end: Float1D | None = None
+    """Coordinates after the round; None if the draw was not screened."""
+    value: float = np.inf
+    """The penalized criterion after the round."""
+
+
 def screen(
     problem: ExcitationProblem, draws: Sequence[Draw], iterations: int
-) -> list[tuple[Draw, float]]:
+) -> list[ScreenedDraw]:
     """Rank draws by the penalized criterion after a first round of the solver, the best first.
 
     After a round it predicts the final criterion, which that of a draw does not. As many of the
-    draws are screened as the `iterations` of a start pay for; the others follow in their order,
-    each with an infinite value.
+    draws are screened as the `iterations` of a start pay for; the others follow in their order.
     """
     count = 0 if problem.is_smooth else min(iterations // SCREENING_ITERATIONS, len(draws))
     kinematic, stage = problem.kinematic_constraints(), next(iter(problem.criterion.stages()))
     stations = _first_stations(problem.constraints)
     penalty = Penalty(problem, problem.constraints, stations, PENALTY_WEIGHTS[0])
+    objectives = (StageCost(problem, stage), penalty)
     ranked = []
     for draw in draws[:count]:
-        y, _, _ = problem.descend(
-            draw.x,
-            (StageCost(problem, stage), penalty),
-            kinematic,
-            FIRST_ROUND_ITERATIONS,
-            max_gradient=MAX_GRADIENT,
+        end, _, _ = problem.descend(
+            draw.x, objectives, kinematic, FIRST_ROUND_ITERATIONS, max_gradient=MAX_GRADIENT
         )
-        y = problem.shrink_to_limits(y)
-        ranked.append((draw, problem.value(y, stage) + penalty.value(y)))
-    ranked.sort(key=lambda row: row[1])
-    return [*ranked, *((draw, np.inf) for draw in draws[count:])]
+        end = problem.shrink_to_limits(end)
+        ranked.append(ScreenedDraw(draw, end, problem.value(end, stage) + penalty.value(end)))
+    ranked.sort(key=lambda screened: screened.value)
+    return [*ranked, *map(ScreenedDraw, draws[count:])]
 
 
 def softly(
@@ -197,21 +204,17 @@ def softly(
     stage: Criterion,
     iterations: int,
     watch: Callable[..., None],
+    first_end: Float1D | None = None,
 ) -> tuple[Float1D, bool, str]:
     """Minimize with increasing penalties from a feasible x; return point, success and message.
 
-    Kinematic limits are kept on the way. The last round is the first whose result keeps all
-    constraints or, with many iterations, a later one.
+    Kinematic limits are kept on the way. `first_end` is the end of the first round if that has run
+    already. The last round is the first whose result keeps all constraints or, with many
+    iterations, a later one.
     """
     rounds_left = iterations // POLISH_ITERATIONS
-    y, success, message = _rounds(
-        problem,
-        x,
-        stage,
-        (*PENALTY_WEIGHTS, *(PENALTY_WEIGHTS[-1],) * rounds_left),
-        rounds_left,
-        watch,
-    )
+    weights = (*PENALTY_WEIGHTS, *(PENALTY_WEIGHTS[-1],) * rounds_left)
+    y, success, message = _rounds(problem, x, stage, weights, rounds_left, watch, first_end)
     if y is None:  # the overlap is too deep: start again without overlaps
         y, success, message = _rounds(
             problem, x, stage, (PENALTY_WEIGHTS[-1],) * MAX_ROUNDS, 0, watch
@@ -226,6 +229,7 @@ def _rounds(
     weights: Sequence[float],
     rounds_left: int,
     watch: Callable[..., None],
+    first_end: Float1D | None = None,
 ) -> tuple[Float1D | None, bool, str]:
     """Run the rounds; return their best feasible result, success and message.
 
@@ -241,10 +245,13 @@ def _rounds(
             LATER_ROUND_ITERATIONS if k else FIRST_ROUND_ITERATIONS,
         )
         objectives = (StageCost(problem, stage), penalty)
-        y, success, message = problem.descend(
-            x, objectives, kinematic, turns, watch, max_gradient=MAX_GRADIENT
-        )
-        x = problem.shrink_to_limits(y)
+        if k == 0 and first_end is not None:
+            x = first_end
+        else:
+            y, success, message = problem.descend(
+                x, objectives, kinematic, turns, watch, max_gradient=MAX_GRADIENT
+            )
+            x = problem.shrink_to_limits(y)
         excess = penalty.excess(x)
         # The largest share of x that keeps all constraints, also between samples.
         shares = (1.0, *SHRINK_FACTORS) if k and excess < MAX_EXCESS else (1.0,)

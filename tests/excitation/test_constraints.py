@@ -258,7 +258,7 @@ def test_random_motions_are_moved_apart(problem):
         assert not any(safe.find_violations(x) for x in moved)
         draws = sample_feasible(safe, rng, 8)
         ranked = screen(safe, draws, 2 * SCREENING_ITERATIONS)
-    values = [value for _, value in ranked]
+    values = [screened.value for screened in ranked]
     assert len(ranked) == len(draws)
     assert np.isfinite(values[:2]).all()
     assert values[0] <= values[1] < values[2] == np.inf
