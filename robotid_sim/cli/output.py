@@ -36,6 +36,11 @@ MARK_WIDTH = 4
 COLUMN_GAP = 2
 """Columns between two columns of a table."""
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+UNIT_GAPS = re.compile(r"(?<=\d) (?=[%°]|[kmµ]?(?:A|Hz|N|V|W|deg|g|m|rad|s)\b)|(?<=\bN) (?=m\b)")
+"""Spaces between a number and its unit, and within a unit."""
+
 
 _words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
 
@@ -79,13 +84,21 @@ def print_json(content: Mapping[str, Any] | Sequence[Any]) -> None:
 
 
 def print_line(text: str = "") -> None:
-    """Print one line of text, wrapped between words, with indented lines continued deeper."""
+    """Print one line of text, wrapped between words; what is indented or numbered continues deeper.
+
+    A number and its unit stay in one line.
+    """
+    number = re.match(r"\d+\. ", text)
     margin = len(text) - len(text.lstrip())
-    indent = " " * (margin + COLUMN_GAP if margin else 0)
+    indent = " " * (number.end() if number else margin + COLUMN_GAP if margin else 0)
     lines = textwrap.fill(
-        text, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        UNIT_GAPS.sub(NO_BREAK, text),
+        width(),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
-    print(_color_verdicts(lines))
+    print(_color_verdicts(lines.replace(NO_BREAK, " ")))
 
 
 def print_code(text: str) -> None:

@@ -54,6 +54,16 @@ def test_a_number_stays_with_its_unit(capsys, cell) -> None:
     assert sum(line.count(cell) for line in lines) == 12
 
 
+@pytest.mark.parametrize("quantity", ["+0.889 N m", "2.27 kg", "7.8 %", "0.03 rad/s"])
+@pytest.mark.parametrize("before", range(30))
+def test_a_wrapped_text_keeps_numbers_with_units_and_hangs(capsys, quantity, before) -> None:
+    output.print_line(f"2. {'x' * before} {'word ' * 15}an offset of {quantity}.")
+    first, *others = capsys.readouterr().out.splitlines()
+    assert sum(line.count(quantity) for line in (first, *others)) == 1
+    assert first.startswith("2. ")
+    assert all(line.startswith("   ") and line[3] != " " for line in others)
+
+
 def test_checks_are_marked(capsys) -> None:
     table = Table(("check", "value"), (("fast", "1"), ("right", "0")), marks=(True, False))
     output.print_table(table)
