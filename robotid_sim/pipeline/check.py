@@ -45,9 +45,9 @@ class RobotCheck:
     unlikely_masses: Sequence[str] | None
     """Descriptions of masses that deviate from the nominal model; None without a nominal file."""
     implausible: Sequence[Fault]
-    """Implausible values for the size of the robot, such as inertia in another unit."""
+    """Values that are implausible for the size of the robot, such as inertia in another unit."""
     prospect: Mapping[str, Any]
-    """Reason why a study would refuse the robot, or its assumptions."""
+    """Reason for which a study would reject the robot (``refused``), else its assumptions."""
 
     @property
     def is_consistent(self) -> bool:
@@ -115,11 +115,11 @@ def check(
     repair = config.robot.repair if repair is None else repair
     read = build_robot(robot, config.robot.model_copy(update={"repair": False}), formal=True)
     basis = build_basis(read, config)
-    fixed, report = None, None
+    nearest, report = None, None
     if repair:
-        fixed, states = read.repair(), random_states(read)
+        nearest, states = read.repair(), random_states(read)
         torque = joint_torque(read, *states)
-        report = repair_report(read, fixed, joint_torque(fixed, *states) - torque, rms(torque))
+        report = repair_report(read, nearest, joint_torque(nearest, *states) - torque, rms(torque))
     has_nominal, faults = config.nominal.file is not None, find_implausible(read)
     if faults:  # a wrong unit would cause all other findings
         refusal = "; ".join(f"{fault.finding}: {fault.remedy}" for fault in faults)
@@ -136,7 +136,7 @@ def check(
         robot=read,
         basis=basis,
         bodies=diagnose(read),
-        repaired=fixed,
+        repaired=nearest,
         repair=report,
         unlikely_masses=unlikely_masses(read, build_nominal(read, config)) if has_nominal else None,
         implausible=faults,
