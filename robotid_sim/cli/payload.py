@@ -1,4 +1,4 @@
-"""``robotid payload``: a load at the tip, or the drive gains by a known one."""
+"""``robotid payload``: a load at the tip, or the drive gains from a known load."""
 
 from pathlib import Path
 from typing import Annotated
