@@ -29,7 +29,7 @@ MAX_VALUE_SIZE = 100_000_000
 """Largest size of a value in a store [bytes]."""
 
 MAX_STEPS, BYTES_OF_STEPS = 1_000_000, 10_000
-"""Largest number of steps of a query per bytes of the file, against cyclic pages."""
+"""Largest number of steps of a query, for every so many bytes; it ends reading of cyclic pages."""
 
 
 class RowStore:
