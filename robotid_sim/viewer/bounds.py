@@ -1,4 +1,4 @@
-"""Space occupied by a robot and its motion, by which cameras are placed."""
+"""Space that a robot occupies during its motion, for the fit of cameras."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence

@@ -187,7 +187,7 @@ CURVES_HEAD, PLOT, CURVES_GAP = 36, 40, 16
 """Heights of the title, of a plot and of the gap between plots [units]."""
 LEFT_MARGIN, RIGHT_MARGIN = 42, 12
 PLOT_RANGE_RATIO = 1.1
-"""Range of a plot over that of its values."""
+"""Range of a plot over the range of its values."""
 
 RESIDUAL_NAME, ERROR = "torque less model", "tracking error"
 
