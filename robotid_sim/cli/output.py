@@ -69,7 +69,7 @@ def print_error(kind: str, message: str, remedy: str) -> None:
 
 
 def width() -> int:
-    """Return the number of columns of the terminal, or of output that goes elsewhere."""
+    """Return the number of columns of the terminal, or the default for other output."""
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 

@@ -31,7 +31,7 @@ def run(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, options.flag("--dry-run", "Print what would be done; do nothing.")
+        bool, options.flag("--dry-run", "Print the plan of the study; run nothing.")
     ] = False,
     view: options.ShowMotion = False,
     json: options.Json = False,

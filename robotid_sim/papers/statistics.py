@@ -165,7 +165,7 @@ def _difference_of_outliers(a: Float1D, b: Float1D) -> Measurement:
 
 
 def _mean_where_reached(a: Float1D) -> Measurement:
-    """Average the runs that have a number; NaN without any."""
+    """Average the runs that have a number; NaN if no run has a number."""
     return _mean(a[np.isfinite(a)]) if np.isfinite(a).any() else (np.nan, None)
 
 

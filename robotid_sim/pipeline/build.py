@@ -69,7 +69,7 @@ class Setup:
     """The validation motion."""
     fit: FitPlan
     comparison: Comparison | None
-    """The closed loop; None for a study without one."""
+    """The closed loop; None if the study has no closed loop."""
     models: Mapping[str, Robot | None] = field(default_factory=dict)
     """Further models of the closed loop; None stands for the estimate with that name."""
     compares_filters: bool = False

@@ -60,7 +60,7 @@ NOT_TRIED = "Not tried on a machine."
 @public_value
 @dataclass(frozen=True, eq=False)
 class RunPackage:
-    """Files for the controller of a robot, and what the operator must know."""
+    """Files for the controller of a robot, and values for its operator."""
 
     robot: Robot
     key: str

@@ -95,7 +95,7 @@ class Study:
 
     @property
     def models(self) -> dict[str, Robot]:
-        """The true, nominal and, if there is one, identified robot."""
+        """The true and nominal robot, and the identified robot if it exists, by name."""
         identified = (
             {}
             if self.fit.consistent_robot is None

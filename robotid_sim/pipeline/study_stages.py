@@ -35,7 +35,7 @@ from robotid_sim.pipeline.scoring import (
 )
 from robotid_sim.pipeline.simulate import run_experiment, save_failures, save_if_diverged
 from robotid_sim.pipeline.validate import collect_models, refits_of
-from robotid_sim.pipeline.verdict import noise_beside_residuals, verdict
+from robotid_sim.pipeline.verdict import prepare_noise_replicates, verdict
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress
 from robotid_sim.result_folder import Run, require_usable, result_folder
@@ -176,7 +176,7 @@ class StudyStages:
         """Start the simulations with other noise that the expected residuals are computed from."""
         if not self.setup.cell.sensors:
             return None
-        return run_ahead(noise_beside_residuals(self.setup, log, fit), self.workers)
+        return run_ahead(prepare_noise_replicates(self.setup, log, fit), self.workers)
 
     def diagnose(self, log: Log, fit: Identification) -> Assessment:
         """Diagnose the log and the model."""

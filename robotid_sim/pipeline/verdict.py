@@ -78,7 +78,7 @@ def verdict(
 
     Both logs contain the truth. `identified_urdf` and `loop` are None without an identified model;
     `estimates` are the scored estimates of `fit`; `touching` are the link contacts on the motions;
-    `noise` is the result of `noise_beside_residuals`, if it is available.
+    `noise` is the result of `prepare_noise_replicates`, if it is available.
     """
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
@@ -104,7 +104,7 @@ def verdict(
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
 
 
-def noise_beside_residuals(
+def prepare_noise_replicates(
     setup: Setup, log: Log, fit: Identification
 ) -> Callable[[], ResidualNoise]:
     """Return a function that computes the residuals expected from the sensor noise."""
@@ -125,7 +125,7 @@ def noise_beside_residuals(
 def _check_residual(
     setup: Setup, log: Log, fit: Identification, noise: ResidualNoise | None
 ) -> CheckResult:
-    noise = noise or noise_beside_residuals(setup, log, fit)()
+    noise = noise or prepare_noise_replicates(setup, log, fit)()
     limit = residual_limit(fit.problem_without_terms, noise, setup.limits.false_alarm)
     check = CheckResult.from_limit("residual_matches_noise", float(noise.ratio.max()), limit)
     if check.passed or not fit.chosen.success:

@@ -170,7 +170,7 @@ def load_animations(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
 
 
 def model_in(folder: Path) -> Path:
-    """Find the robot in a result folder, the identified one if there is one."""
+    """Find the file of the identified, else of the nominal robot in a result folder."""
     require_complete(folder)
     for name in ("identified.urdf", "nominal.urdf"):
         if (folder / name).is_file():
