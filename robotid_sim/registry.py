@@ -110,15 +110,13 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         """
         if cls is None:
             return lambda decorated: self.register(name, decorated)
-        subject = f"{self.noun} '{name}'"
+        part = f"{self.noun} '{name}'"
         if not KEBAB_CASE_PATTERN.fullmatch(name):
-            raise PluginError(f"{subject}: a name is lower-case words joined by '-'")
+            raise PluginError(f"{part}: a name is lower-case words joined by '-'")
         if name in self:
-            raise PluginError(
-                f"{subject} would shadow an existing {self.noun}; choose another name"
-            )
+            raise PluginError(f"{part} would shadow an existing {self.noun}; choose another name")
         if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
-            raise PluginError(f"{subject} is not a dataclass; its fields are its options")
+            raise PluginError(f"{part} is not a dataclass; its fields are its options")
         upgrade_methods(cls)
         missing = sorted(m for m in self.base.__abstractmethods__ if not _has_member(cls, m))
         if missing or not issubclass(cls, self.base):
@@ -127,7 +125,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                 if missing
                 else "it does not derive from this class"
             )
-            raise PluginError(f"{subject} must be a {self.base.__name__}: {reason}")
+            raise PluginError(f"{part} must be a {self.base.__name__}: {reason}")
         self._entries = dict(sorted({**self._entries, name: cls}.items()))
         if not cls.__module__.startswith(f"{__package__}."):
             self._origins[name] = cls.__module__
