@@ -11,7 +11,7 @@ __all__ = list(_PLACES)
 
 
 def __getattr__(name):
-    """Import what the stub beside this module names when it is first used."""
+    """Import an object that the stub file of this module names, at its first use."""
     from robotid_sim.renamed import RENAMED_FUNCTIONS, warn_of_name
 
     if name in RENAMED_FUNCTIONS:

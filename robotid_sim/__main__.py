@@ -5,16 +5,16 @@ import sys
 
 
 def forget_working_folder() -> None:
-    """Take the working folder off the path of modules, where ``python -m`` puts it.
+    """Remove the working folder, which ``python -m`` adds, from the path of modules.
 
     It stays if the package itself is there, as in a clone that is not installed.
     """
     try:
-        here = os.getcwd()  # noqa: PTH109 - a module that is loaded already
+        folder = os.getcwd()  # noqa: PTH109 - a module that is loaded already
     except OSError:
         return
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
-    if not sys.flags.safe_path and sys.path[0] == here != source:
+    if not sys.flags.safe_path and sys.path[0] == folder != source:
         del sys.path[0]
 
 

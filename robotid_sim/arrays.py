@@ -48,11 +48,11 @@ def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Flo
     if flags.writeable or not (flags.owndata and flags.c_contiguous):
         array = array.copy()
     if len(array.shape) != len(shape) or any(
-        want is not None and want != got for want, got in zip(shape, array.shape, strict=True)
+        size is not None and size != n for size, n in zip(shape, array.shape, strict=True)
     ):
-        want_text = "(" + ", ".join("any" if s is None else str(s) for s in shape)
-        want_text += ",)" if len(shape) == 1 else ")"
-        raise ShapeError(f"{name} has shape {array.shape}, expected {want_text}")
+        expected = "(" + ", ".join("any" if s is None else str(s) for s in shape)
+        expected += ",)" if len(shape) == 1 else ")"
+        raise ShapeError(f"{name} has shape {array.shape}, expected {expected}")
     if not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ShapeError(f"{name} is not finite at index {index}: {array[index]}")

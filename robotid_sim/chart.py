@@ -88,9 +88,9 @@ class Clock:
     motion: str = ""
     """Name of the motion in the replay of a page; empty for none."""
     origin: float = 0.0
-    """[s]."""
+    """Time at x = 0 [s]."""
     unit: float = 1.0
-    """[s]."""
+    """Time per unit of x [s]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -232,7 +232,7 @@ def _matrix_rows(panels: Sequence[Any]) -> CsvRows:
     for panel in panels:
         for name, values in zip(panel.names, panel.values, strict=True):
             for other, value in zip(panel.columns, values.tolist(), strict=True):
-                yield (name, other, _digits(value))
+                yield (name, other, _format(value))
 
 
 def _space_rows(panels: Sequence[Any]) -> CsvRows:
@@ -240,7 +240,7 @@ def _space_rows(panels: Sequence[Any]) -> CsvRows:
     for panel in panels:
         for label, _, points in panel.curves:
             for point in np.asarray(points).tolist():
-                yield (panel.title, label, *map(_digits, point))
+                yield (panel.title, label, *map(_format, point))
 
 
 def _panel_rows(panels: Sequence[Any]) -> CsvRows:
@@ -248,40 +248,40 @@ def _panel_rows(panels: Sequence[Any]) -> CsvRows:
     yield head
     extras = head[head.index("value") + 1 :]
     for lead, mark in parts:
-        extra = [_more(mark, name) for name in extras]
+        extra = [_extra(mark, name) for name in extras]
         columns = [
             mark.x,
             mark.y,
             *(np.full(mark.x.size, np.nan) if e is None else e for e in extra),
         ]
         for x, *values in np.column_stack(columns).tolist():
-            yield (*lead, _digits(x), *map(_digits, values))
+            yield (*lead, _format(x), *map(_format, values))
 
 
 def tidy_parts(panels: Sequence[Any]) -> tuple[tuple[str, ...], list[tuple[tuple[str, ...], Mark]]]:
-    """Return the head of the tidy table of panels, and each mark with the texts of its rows."""
+    """Return the head of the table of panels, and every mark with the first cells of its rows."""
     marks = [mark for panel in panels for mark in panel.marks]
     labels = {panel.x_label or "x" for panel in panels}
     x_names = tuple(labels) if len(labels) == 1 else ("x_quantity", "x")
-    more = [
-        name for name in ("upper", "half_width") if any(_more(m, name) is not None for m in marks)
+    extras = [
+        name for name in ("upper", "half_width") if any(_extra(m, name) is not None for m in marks)
     ]
     parts = []
     for k, panel in enumerate(panels):
         x_lead = () if len(labels) == 1 else (panel.x_label or "x",)
         lead = (panel.title or panel.y_label or str(k + 1),)
         parts += [((*lead, mark.label, panel.y_label, *x_lead), mark) for mark in panel.marks]
-    return ("panel", "series", "quantity", *x_names, "value", *more), parts
+    return ("panel", "series", "quantity", *x_names, "value", *extras), parts
 
 
-def _more(mark: Mark, name: str) -> Float1D | None:
+def _extra(mark: Mark, name: str) -> Float1D | None:
     """Return the second channel of a mark: the upper end of a band, or error bars."""
     if name == "upper":
         return mark.upper if isinstance(mark, Band) else None
     return mark.x_error if isinstance(mark, Points) else None
 
 
-def _digits(value: float) -> str:
+def _format(value: float) -> str:
     """Format a number for a file; empty if it is missing."""
     return "" if np.isnan(value) else f"{value:.7g}"
 

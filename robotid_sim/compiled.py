@@ -72,12 +72,12 @@ def jit_calling(*modules: ModuleType | Path) -> Callable[[F], F]:
 def c_functions(library: Path) -> Callable[..., Any]:
     """Load a C library and return a function that makes its functions callable by compiled code.
 
-    It takes the name of a function and the types of result and arguments. Compiled code refers to
-    functions by name, so that it can be cached.
+    The returned function takes a name and the types of result and arguments. Compiled code refers
+    to functions by name, so that it can be cached.
     """
     llvmlite.binding.load_library_permanently(str(library))
-    signed: Callable[..., Any] = signature
-    return lambda name, *kinds: types.ExternalFunction(name, signed(*kinds))
+    make_signature: Callable[..., Any] = signature
+    return lambda name, *kinds: types.ExternalFunction(name, make_signature(*kinds))
 
 
 def run_in_threads(kernel: Callable[[slice], None], samples: int) -> None:

@@ -29,49 +29,49 @@ class ConfigSection(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _require_sensible(cls, value: Any, place: Place) -> Any:
-        kinds = set(_leaves(cls.model_fields[str(place.field_name)].annotation))
+        kinds = set(_list_types(cls.model_fields[str(place.field_name)].annotation))
         if any(issubclass(kind, BaseModel) for kind in kinds):
             return value  # the section checks its values itself
         numeric = kinds <= {int, float, str, type(None)}
-        for part in _values(value):
+        for part in _list_values(value):
             if isinstance(part, bool) and numeric:
                 raise PydanticCustomError("flag", "should not be true or false")
             is_size = isinstance(part, float) or (isinstance(part, int) and kinds != {int})
             if is_size and MAX_NUMBER < abs(part) < float("inf"):
                 raise PydanticCustomError("size", f"should lie within {MAX_NUMBER:g}")
         if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
-            twice = [name for name, count in Counter(value).items() if count > 1]
-            if twice:
-                raise PydanticCustomError("twice", f"names '{twice[0]}' twice; keep one")
+            duplicates = [name for name, count in Counter(value).items() if count > 1]
+            if duplicates:
+                raise PydanticCustomError("twice", f"names '{duplicates[0]}' twice; keep one")
         return value
 
 
-def _leaves(annotation: Any) -> Iterator[Any]:
+def _list_types(annotation: Any) -> Iterator[Any]:
     """Yield the types in an annotation."""
     if isinstance(annotation, type) and not get_args(annotation):
         yield annotation
     for part in get_args(annotation):
-        yield from _leaves(part)
+        yield from _list_types(part)
 
 
-def _values(value: Any) -> Iterator[Any]:
+def _list_values(value: Any) -> Iterator[Any]:
     """Yield the values in lists and tables."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
         for part in value:
-            yield from _values(part)
+            yield from _list_values(part)
     else:
         yield value
 
 
-def _no_nan(value: float) -> float:
+def _reject_nan(value: float) -> float:
     if value != value:
         raise PydanticCustomError("nan", "should be a number or infinite")
     return value
 
 
-OpenEnd = Annotated[float, AllowInfNan(allow_inf_nan=True), AfterValidator(_no_nan)]
+OpenEnd = Annotated[float, AllowInfNan(allow_inf_nan=True), AfterValidator(_reject_nan)]
 """A number that may be infinite, for an open side."""
 
 Length = Annotated[float, Field(ge=-1e3, le=1e3)]

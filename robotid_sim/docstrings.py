@@ -1,8 +1,8 @@
 """Docstrings of classes and their fields, as plain text and in ``help``.
 
 Fields are documented by the string below them (PEP 258), which Python discards.
-`document_attributes`
-makes ``help``, `inspect.getdoc` and ``?`` of IPython show them; sources are read on demand.
+`document_attributes` makes ``help``, `inspect.getdoc` and ``?`` of IPython show them; sources are
+read on demand.
 """
 
 import ast
@@ -86,7 +86,7 @@ def attributes_of(cls: type) -> dict[str, tuple[str, str]]:
     for part in reversed(cls.__mro__):
         if part.__module__.partition(".")[0] in FOREIGN_PACKAGES:
             continue
-        for name, kind, text in _members(_body(part)):
+        for name, kind, text in _list_members(_read_body(part)):
             before = attributes.get(name, ("", ""))
             attributes[name] = (kind or before[0], text or before[1])
     return attributes
@@ -94,7 +94,7 @@ def attributes_of(cls: type) -> dict[str, tuple[str, str]]:
 
 def summary_of(cls: type) -> str:
     """Return the first line of a class docstring, as plain text."""
-    return _plain(_own_docstring(cls).split("\n", 1)[0])
+    return _strip_markup(_own_docstring(cls).split("\n", 1)[0])
 
 
 def source_of(cls: type) -> str:
@@ -113,13 +113,13 @@ def field_texts(cls: type) -> dict[str, str]:
     texts: dict[str, str] = {}
     for part in reversed([c for c in cls.__mro__ if is_dataclass(c)]):
         undocumented: list[str] = []
-        for node in _body(part):
+        for node in _read_body(part):
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 undocumented.append(node.target.id)
             elif (
                 undocumented and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
             ):
-                text = _plain(" ".join(str(node.value.value).split()))
+                text = _strip_markup(" ".join(str(node.value.value).split()))
                 texts |= dict.fromkeys(undocumented, text)
                 undocumented = []
     return texts
@@ -132,7 +132,7 @@ def _own_docstring(cls: type) -> str:
     return inspect.cleandoc(str(docstring)) if written else inspect.getdoc(cls) or ""
 
 
-def _body(cls: type) -> list[ast.stmt]:
+def _read_body(cls: type) -> list[ast.stmt]:
     """Return the statements of a class; empty without source.
 
     For a class made by ``exec``, Python 3.13 gives the line with its number in another file.
@@ -145,7 +145,7 @@ def _body(cls: type) -> list[ast.stmt]:
     return classes[0].body if classes and classes[0].name == cls.__name__ else []
 
 
-def _members(body: list[ast.stmt]) -> Iterator[tuple[str, str, str]]:
+def _list_members(body: list[ast.stmt]) -> Iterator[tuple[str, str, str]]:
     """Yield name, type and text of the public fields and properties of a class body."""
     for node, after in zip_longest(body, body[1:]):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
@@ -161,7 +161,7 @@ def _members(body: list[ast.stmt]) -> Iterator[tuple[str, str, str]]:
                 yield node.name, kind, (ast.get_docstring(node) or "").split("\n\n", 1)[0]
 
 
-def _plain(text: str) -> str:
+def _strip_markup(text: str) -> str:
     """Remove the markup of a docstring, and citations, because the source is listed separately."""
     text = re.sub(r"\[\d+\]_", "the source", text)
     text = re.sub(r"(?::\w+:)?`+([^`]*)`+", r"\1", text)

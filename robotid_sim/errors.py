@@ -7,7 +7,7 @@ from typing import Self
 
 
 def suggestion(name: object, names: Iterable[str]) -> str:
-    """Suggest the known name nearest to a wrong one, as a question in brackets, if there is any."""
+    """Suggest the name most similar to a wrong one, as a question in brackets; empty if none is."""
     close = get_close_matches(str(name).lower(), [str(word) for word in names], n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
@@ -34,7 +34,7 @@ class InconsistentInertiaError(RobotIdError, ValueError):
 
 
 class UnknownNameError(RobotIdError, LookupError):
-    """A name is in no registry, catalog or robot; the text lists the known ones."""
+    """A name is in no registry, catalog or robot; the text lists the known names."""
 
     @classmethod
     def from_names(cls, noun: str, name: str, candidates: Iterable[str]) -> Self:

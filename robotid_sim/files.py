@@ -85,7 +85,7 @@ def require_writable(path: str | Path) -> None:
 
 
 def require_space(folder: Path, needed: float) -> None:
-    """Raise `FileFormatError` unless the file system of a folder has so much free space [bytes]."""
+    """Raise `FileFormatError` unless the file system of a folder has enough free space [bytes]."""
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise FileFormatError(
@@ -99,15 +99,15 @@ def require_distinct(outputs: Iterable[str | Path], inputs: Iterable[str | Path]
 
     Raises `OptionError` if one file would destroy another.
     """
-    roles = {_identity(path): "is read by this command" for path in inputs}
+    roles = {_identify(path): "is read by this command" for path in inputs}
     for path in outputs:
-        reason = roles.setdefault(_identity(path), "")
+        reason = roles.setdefault(_identify(path), "")
         if reason:
             raise OptionError(f"cannot write {path}: it {reason}; give the output another name")
-        roles[_identity(path)] = "is written twice by this command"
+        roles[_identify(path)] = "is written twice by this command"
 
 
-def _identity(path: str | Path) -> object:
+def _identify(path: str | Path) -> object:
     """Identify a file independently of its name."""
     try:
         state = Path(path).stat()
@@ -145,9 +145,9 @@ def resolve_folder(path: str | Path, option: str = "--out") -> Path:
     with _folder_errors(path, option) as folder:
         with suppress(FileNotFoundError, NotADirectoryError):
             folder.stat()  # raises for an impossible name of a folder
-        above = next(p for p in (folder, *folder.absolute().parents) if os.path.lexists(p))
-        with tempfile.TemporaryFile(dir=above):
-            return above
+        existing = next(p for p in (folder, *folder.absolute().parents) if os.path.lexists(p))
+        with tempfile.TemporaryFile(dir=existing):
+            return existing
 
 
 @contextmanager
@@ -202,7 +202,7 @@ def read_json(
     """
     file = Path(path)
     try:
-        content: dict[str, Any] = json.loads(read_file(file), parse_int=_integer)
+        content: dict[str, Any] = json.loads(read_file(file), parse_int=_parse_integer)
     except OSError as error:
         raise FileFormatError(f"cannot read {kind} file {file}: {error.strerror}") from error
     except FileFormatError:
@@ -217,7 +217,7 @@ def read_json(
     return content
 
 
-def _integer(text: str) -> int:
+def _parse_integer(text: str) -> int:
     if len(text) > MAX_DIGITS:
         raise ValueError(f"a number of {len(text)} digits")
     return int(text)

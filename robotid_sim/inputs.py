@@ -17,16 +17,16 @@ from typing import Any
 from robotid_sim.errors import FileFormatError
 
 MAX_TEXT_SIZE = 32_000_000
-"""Longest text that is read at once [bytes]."""
+"""Largest size of a text that is read at once [bytes]."""
 
 MAX_XML_SIZE = 10_000_000
-"""Longest XML file [bytes]; its tree takes fifty times as much."""
+"""Largest size of an XML file [bytes]; its tree takes fifty times as much memory."""
 
 MAX_TOML_SIZE = 1_000_000
-"""Longest TOML file [bytes]; the parser of Python takes a second for it."""
+"""Largest size of a TOML file [bytes]; the parser of Python takes a second for it."""
 
 MAX_MESH_SIZE = 500_000_000
-"""Longest mesh file [bytes]."""
+"""Largest size of a mesh file [bytes]."""
 
 MAX_TOML_DEPTH, MAX_TOML_DOTS = 20, 100
 """Largest depth of tables in a TOML file, and number of dots in a line, not counting decimal
@@ -35,7 +35,7 @@ points."""
 MAX_INTEGER = 10**1000
 
 MAX_UNPACKING_RATIO = 100.0
-"""Largest size of what is unpacked over that of its file."""
+"""Largest unpacked size over the size of the file."""
 
 MAX_SMALL_SIZE = 1e8
 """Size that fits into the memory of any machine [bytes]."""
@@ -120,7 +120,7 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
         ):
             raise ValueError(f"a line has more than {MAX_TOML_DOTS} dots")
         content = tomllib.loads(text)
-        for depth, value in _values(content):
+        for depth, value in _walk_values(content):
             if depth > MAX_TOML_DEPTH:
                 raise ValueError(f"tables are deeper than {MAX_TOML_DEPTH} levels")
             if isinstance(value, int) and abs(value) >= MAX_INTEGER:
@@ -133,7 +133,7 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
     return content
 
 
-def _values(content: Any) -> Iterator[tuple[int, Any]]:
+def _walk_values(content: Any) -> Iterator[tuple[int, Any]]:
     """Yield all values in tables and lists, each with its depth."""
     pending = [(0, content)]
     while pending:
@@ -165,14 +165,14 @@ def require_plausible_zip_size(path: Path) -> None:
 
 
 def real_path(path: Path) -> Path:
-    """Resolve all symbolic links of a path; circular ones are kept."""
+    """Resolve all symbolic links of a path; circular links remain."""
     return Path(os.path.realpath(path))  # Path.resolve raises for circular links
 
 
 def is_reference_allowed(owner: Path, file: Path, *folders: Path) -> bool:
-    """Return whether a file may refer to another one; symbolic links are followed.
+    """Check whether the file `owner` may refer to `file`; symbolic links are followed.
 
-    The other file must lie below the folder of the owner, of the owner's ROS package, one of
+    The file must lie below the folder of the owner, of the owner's ROS package, one of
     ``ROS_PACKAGE_PATH``, or one of further `folders`.
     """
     real = real_path(file)
@@ -201,7 +201,7 @@ def require_reference_allowed(
 ) -> None:
     """Raise `FileFormatError` if a file that another one refers to must not be read.
 
-    It may be missing; messages call it `what`, and `largest` is its largest size [bytes].
+    The file may be missing; messages call it `what`; `largest` is its largest size [bytes].
     """
     if os.path.lexists(file) and not is_reference_allowed(owner, file):
         raise FileFormatError(
@@ -212,7 +212,7 @@ def require_reference_allowed(
 
 
 def read_beside(owner: Path, name: str) -> dict[str, Any]:
-    """Read the TOML file that goes with another one; an empty table if there is none.
+    """Read the TOML file `name` next to the file `owner`; an empty table if it is missing.
 
     Raises `FileFormatError` as `read_toml` and `require_reference_allowed` do.
     """

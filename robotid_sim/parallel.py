@@ -97,7 +97,7 @@ def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
     """
     if workers < 2 or not _keeping or _is_in_worker() or not _is_default_backend():
         return partial(_alone, _call_task, work)
-    with _processes(), postpone_signals(), _unheard():
+    with _processes(), postpone_signals(), _ignore_terminal_signals():
         parallel = Parallel(AHEAD_WORKERS, return_as="generator_unordered", max_nbytes=None)
         outputs: Outputs = parallel([delayed(_run_numbered)((), _call_task, 0, work)])
         _ahead.append(outputs)  # a pending signal is delivered next
@@ -172,7 +172,7 @@ def each_task(
 
     Processes are as for `map_tasks`. `take` is called in this process, in the order in which tasks
     end, with the number of the task and its result, or None and its exception; an exception of
-    `take` ends all tasks. `going` is called before every further task. With `apart` even a single
+    `take` ends all tasks. No task starts after `going` returns false. With `apart` even a single
     task runs in a worker, so that this process survives if the worker dies. Tasks that are short
     are given in batches (``auto``: as many as take 0.2 s to 2 s), because sending and receiving a
     task takes as long.
@@ -227,7 +227,7 @@ def _processes() -> parallel_config:
 
 
 @contextmanager
-def _unheard() -> Iterator[None]:
+def _ignore_terminal_signals() -> Iterator[None]:
     """Start processes that ignore the signals of a terminal to its process group.
 
     A worker that is not yet set up would die with a traceback at a signal, or if the parent ended
@@ -238,7 +238,7 @@ def _unheard() -> Iterator[None]:
     safe = os.environ.get(SAFE_PATH_VARIABLE)
     os.environ[SAFE_PATH_VARIABLE] = "1"
     sent_to_all = set(ENDING_SIGNALS) - {signal.SIGTERM}
-    heard = signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)
     sys.warnoptions.append(LEAK_FILTER)  # processes start with these
     try:
         for tracker in (resource_tracker, loky_tracker):
@@ -251,7 +251,7 @@ def _unheard() -> Iterator[None]:
             del os.environ[SAFE_PATH_VARIABLE]
         else:
             os.environ[SAFE_PATH_VARIABLE] = safe
-        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+        signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
 
 
 def _end_workers() -> None:
@@ -274,18 +274,18 @@ def _silence_end() -> Iterator[None]:
     It then forgets all tasks, looks up that task and ends with a KeyError, after killing the
     processes.
     """
-    say = threading.excepthook
+    old_hook = threading.excepthook
 
     def hook(args: threading.ExceptHookArgs) -> None:
-        ours = args.thread is not None and args.thread.name == "ExecutorManagerThread"
-        if not (ours and args.exc_type is KeyError):
-            say(args)
+        is_loky = args.thread is not None and args.thread.name == "ExecutorManagerThread"
+        if not (is_loky and args.exc_type is KeyError):
+            old_hook(args)
 
     threading.excepthook = hook
     try:
         yield
     finally:
-        threading.excepthook = say
+        threading.excepthook = old_hook
 
 
 def _collect(
@@ -303,7 +303,7 @@ def _collect(
     numbered = (work(function, k, task) for k, task in enumerate(tasks) if going())
     outputs: Outputs | None = None
     try:
-        with postpone_signals(), _unheard():
+        with postpone_signals(), _ignore_terminal_signals():
             outputs = parallel(numbered)
         for number, result, error in outputs:
             take(number, result, error)

@@ -26,9 +26,9 @@ class PartKind(NamedTuple):
     use: str
     """Option or key that takes the name of a part."""
     rows: Callable[[], PartRows]
-    """Function: name, summary and source of every part."""
+    """Function that lists name, summary and source of every part."""
     tables: Callable[[str], list[Table]] = lambda _: []
-    """Description of a part by its name."""
+    """Function that describes a part, by its name."""
 
     @classmethod
     def from_registry(
@@ -173,7 +173,7 @@ PART_KINDS: Mapping[str, PartKind] = {
         "engines of the simulated plant", "--engine {name}; [experiment] engine", _engines
     ),
     "terms": PartKind(
-        "torques that a joint may have beside the standard ones",
+        "torques of a joint in addition to the standard ones",
         "--terms {name}; [estimation] joint_terms",
         _terms,
         _term_tables,

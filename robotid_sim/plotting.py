@@ -35,7 +35,7 @@ class UnknownFigureError(UnknownNameError, AttributeError):
 
 
 class NamedFigure:
-    """A kind of figure by its name; called with a study, a log or another result, it returns one.
+    """A kind of figure; called with a study, a log or another result, it returns the figure.
 
     Options are those of `plot`.
     """
@@ -66,7 +66,7 @@ class Plots:
     tool_path = NamedFigure("Path of the tool in space.")
     design_convergence = NamedFigure("Criterion of the design over the evaluations.")
     torque_filters = NamedFigure("Measured and filtered torque, over a period and at reversals.")
-    base_parameters = NamedFigure("Base parameters with intervals, beside truth and nominal.")
+    base_parameters = NamedFigure("Base parameters with intervals, and true and nominal values.")
     correlation = NamedFigure("Correlation of the estimated parameters.")
     residuals_over_state = NamedFigure("Mean residual over position, velocity and load.")
     singular_values = NamedFigure("Identifiability of parameter directions.")
@@ -95,14 +95,13 @@ class Plots:
         Parameters
         ----------
         value : Study, Identification, ClosedLoop, Log, FourierTrajectory, PointToPoint or Estimate
-            A study has all figures of its report, an identification and a closed loop theirs, a log
-            what was recorded, a trajectory its share of the limits and the path of the tool, an
-            estimate the correlation of its parameters.
+            A study has all figures of its report; an identification and a closed loop have some of
+            them. A log has position and torque, a trajectory its share of the limits and the path
+            of the tool, an estimate the correlation of its parameters.
         name : str, optional
             Name of the figure, as of its file; by default the first.
         robot : Robot, optional
-            Gives a trajectory its limits and torques, and a closed loop its joints; needed there
-            only.
+            Robot of a trajectory or of a closed loop; other values do not need it.
         width : float
             Width [in].
 

@@ -52,12 +52,12 @@ def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
         contract.
     """
     for name in names:
-        key = _key(name, folder)
+        key = _make_key(name, folder)
         if key not in _loaded:
             path = Path(key)
             try:
                 is_file = path.suffix == ".py"
-                _loaded[key] = _module_of(path) if is_file else importlib.import_module(name)
+                _loaded[key] = _import_file(path) if is_file else importlib.import_module(name)
             except RobotIdError as error:
                 raise PluginError(f"plugin {name}: {error}") from error
             except SystemExit as error:
@@ -75,7 +75,7 @@ def require_trusted(names: Iterable[str], where: str, folder: Path | None = None
     directory; messages call the file `where`. The message names the option that trusts the plugin.
     """
     for name in names:
-        if _key(name, folder) not in _loaded:
+        if _make_key(name, folder) not in _loaded:
             raise PluginError(
                 f"{where} names the plugin {name}, which is code and would run as you; if you "
                 "trust it, give --trust-plugins (trust_plugins=True in Python)"
@@ -88,7 +88,7 @@ def plugin_of(part: object) -> str | None:
     return files.get(type(part).__module__)
 
 
-def _key(name: str, folder: Path | None) -> str:
+def _make_key(name: str, folder: Path | None) -> str:
     """Name a plugin: a module, or the absolute path of a file."""
     return os.path.realpath((folder or Path.cwd()) / name) if name.endswith(".py") else name
 
@@ -103,7 +103,7 @@ def load_installed_plugins() -> None:
 
 
 def list_plugins() -> tuple[str, ...]:
-    """List the plugins that were loaded, in their order; each may have added to any registry."""
+    """List the plugins that were loaded, in the order of loading."""
     return tuple(_loaded)
 
 
@@ -127,14 +127,14 @@ def fault_of_plugin(error: BaseException) -> str | None:
         if frames and frames[-1][0] in files:
             file, line, name = frames[-1]
             file = " or ".join(sorted(plugins)) if file == _DYNAMIC_CODE_NAME else file
-            what = str(error)
+            text = str(error)
             if not isinstance(error, RobotIdError):
-                what = " ".join(traceback.format_exception_only(error)[-1].split())
-            return f"plugin {file}, line {line}, in {name}: {what}"
+                text = " ".join(traceback.format_exception_only(error)[-1].split())
+            return f"plugin {file}, line {line}, in {name}: {text}"
     return None
 
 
-def _module_of(path: Path) -> ModuleType:
+def _import_file(path: Path) -> ModuleType:
     """Import a file as a module whose objects are pickled by value."""
     if not path.is_file():
         raise PluginError("no such file")

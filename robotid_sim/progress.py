@@ -1,4 +1,4 @@
-"""Progress of long work: what functions call and the command line draws."""
+"""Progress of long work: the callback that functions call and the command line displays."""
 
 from collections.abc import Callable
 
@@ -14,11 +14,11 @@ class Portion(float):
     failed: int
 
     def __new__(cls, done: int, total: int, *, begin: float = 0.0, failed: int = 0) -> "Portion":
-        """Return the share of `total` pieces that are done, of a stage that is at `begin`."""
+        """Return the share done of a stage whose `total` pieces start at the share `begin`."""
         portion = super().__new__(cls, begin + (1.0 - begin) * done / total)
         portion.done, portion.total, portion.failed = done, total, failed
         return portion
 
 
 def silent(stage: str, share: float) -> None:
-    """Report progress to nobody."""
+    """Ignore progress; the default callback."""

@@ -58,7 +58,7 @@ def is_notebook() -> bool:
 
 
 class _TerminalLine:
-    """One bar, that of the stage at work."""
+    """The bar of the current stage."""
 
     def __init__(self, bars: Bars) -> None:
         self.bars = bars
@@ -69,7 +69,7 @@ class _TerminalLine:
         if stage != self.stage:
             self.stage = stage
             self.bars.reset(self.task, description=stage, total=1.0, visible=True)
-        self.bars.update(self.task, completed=share, counts=_counts(share))
+        self.bars.update(self.task, completed=share, counts=_format_counts(share))
 
 
 class _PlainLines:
@@ -88,20 +88,20 @@ class _PlainLines:
         self.written = now
         spent = now - self.began
         remaining = f"about {spent * (1.0 - share) / share:.0f} s left" if spent >= 1.0 else ""
-        parts = (f"{stage}: {share:.0%}", _counts(share), remaining)
+        parts = (f"{stage}: {share:.0%}", _format_counts(share), remaining)
         sys.stderr.write(", ".join(filter(None, parts)) + "\n")
         sys.stderr.flush()
 
 
 @dataclass(frozen=True, slots=True)
 class _BarState:
-    """State of a notebook's bar: its stage, or nothing."""
+    """State of a notebook's bar; without a stage nothing is shown."""
 
     stage: str = ""
     share: float = 0.0
 
     def __repr__(self) -> str:
-        parts = (f"{self.stage}: {self.share:.0%}", _counts(self.share))
+        parts = (f"{self.stage}: {self.share:.0%}", _format_counts(self.share))
         return ", ".join(filter(None, parts)) if self.stage else ""
 
     def _repr_html_(self) -> str:
@@ -110,7 +110,7 @@ class _BarState:
 
 
 class _NotebookBar:
-    """One bar under the cell, that of the stage at work; that of rich needs ipywidgets."""
+    """The bar of the current stage under a cell; the bar of rich would need ipywidgets."""
 
     def __init__(self) -> None:
         self.stage = ""
@@ -125,7 +125,7 @@ class _NotebookBar:
         self._show(_BarState(stage, share))
 
     def clear(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self.handle is not None:
             self._show(_BarState())
 
@@ -138,7 +138,7 @@ class _NotebookBar:
             self.handle.update(state)
 
 
-def _counts(share: float) -> str:
+def _format_counts(share: float) -> str:
     if not isinstance(share, Portion):
         return ""
     failed = f", {share.failed} failed" if share.failed else ""

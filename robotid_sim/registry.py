@@ -110,36 +110,36 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         """
         if cls is None:
             return lambda decorated: self.register(name, decorated)
-        what = f"{self.noun} '{name}'"
+        part = f"{self.noun} '{name}'"
         if not KEBAB_CASE_PATTERN.fullmatch(name):
-            raise PluginError(f"{what}: a name is lower-case words joined by '-'")
+            raise PluginError(f"{part}: a name is lower-case words joined by '-'")
         if name in self:
-            raise PluginError(f"{what} would shadow one that exists; choose another name")
+            raise PluginError(f"{part} would shadow an existing {self.noun}; choose another name")
         if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
-            raise PluginError(f"{what} is not a dataclass; its fields are its options")
+            raise PluginError(f"{part} is not a dataclass; its fields are its options")
         upgrade_methods(cls)
         missing = sorted(m for m in self.base.__abstractmethods__ if not _has_member(cls, m))
         if missing or not issubclass(cls, self.base):
             reason = (
                 f"it does not have {', '.join(missing)}"
                 if missing
-                else "it does not derive from it"
+                else "it does not derive from this class"
             )
-            raise PluginError(f"{what} must be a {self.base.__name__}: {reason}")
+            raise PluginError(f"{part} must be a {self.base.__name__}: {reason}")
         self._entries = dict(sorted({**self._entries, name: cls}.items()))
         if not cls.__module__.startswith(f"{__package__}."):
             self._origins[name] = cls.__module__
         return cls
 
     def __getitem__(self, name: str) -> type[T]:
-        name, _ = self._meant(name)
+        name, _ = self._find_entry(name)
         entry = self._entries[name]
         if isinstance(entry, str):
             cls: type[T] = resolve(entry)
             self._entries[name] = entry = cls
         return entry
 
-    def _meant(self, name: str) -> Alias:
+    def _find_entry(self, name: str) -> Alias:
         """Find the entry and the options of a name."""
         preset = Alias(name, {}) if name in self._entries else self._alias(name)
         if preset is None:
@@ -177,21 +177,21 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         OptionError
             If an option does not belong to the class, or its value is invalid.
         """
-        cls, (_, preset) = self[name], self._meant(name)
+        cls, (_, preset) = self[name], self._find_entry(name)
         kinds = _options(cls)
-        usual = [option for option, kind in kinds.items() if not _is_object(kind)]
+        settable = [option for option, kind in kinds.items() if not _is_object(kind)]
         for option, value in options.items():
-            if option not in usual and (option not in kinds or _is_misfit(value, kinds[option])):
-                allowed = ", ".join(usual) or "none"
+            if option not in settable and (option not in kinds or _is_misfit(value, kinds[option])):
+                allowed = ", ".join(settable) or "none"
                 raise OptionError(
                     f"{self.noun} '{name}' has no option '{option}'"
-                    f"{suggestion(option, usual)}; options: {allowed}"
+                    f"{suggestion(option, settable)}; options: {allowed}"
                 )
         try:
             entry, reason = cls(**{**preset, **options}), None
         except TypeError as error:
             entry, reason = None, error
-        # After the class, whose own checks have better messages.
+        # Types are checked after the class itself, whose messages are better.
         for option, value in options.items():
             if _is_misfit(value, kinds[option]):
                 raise OptionError(
@@ -218,7 +218,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         A required option has ``required`` as default.
         """
         cls: Any = self[name]  # a dataclass by contract
-        _, preset = self._meant(name)
+        _, preset = self._find_entry(name)
         texts, fields = field_texts(cls), {field.name: field for field in dataclasses.fields(cls)}
         return [
             {

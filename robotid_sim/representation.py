@@ -69,8 +69,8 @@ def _text(value: Any) -> str:
         text = repr(value)
         if len(text) <= MAX_TEXT_LENGTH and "\n" not in text:
             return text
-        named = getattr(value, "name", None)
-        return f"{type(value).__name__}({repr(named) if isinstance(named, str) else '…'})"
+        name = getattr(value, "name", None)
+        return f"{type(value).__name__}({repr(name) if isinstance(name, str) else '…'})"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key!r}: {_short(item)}' for key, item in value.items())}}}"
     if isinstance(value, tuple | list):
@@ -88,9 +88,9 @@ def _html(value: Any) -> str:
     texts = {name: text for name, (_, text) in attributes_of(cls).items()}
     meaning = {name: " ".join(texts.get(name, "").replace("`", "").split()) for name in shown}
     rows = [[name, _short(field), meaning[name]] for name, field in shown.items()]
-    beside = {name: getattr(value, name) for name in getattr(cls, "TABLED", ())}
+    tabled = {name: getattr(value, name) for name in getattr(cls, "TABLED", ())}
     parts = [f"<strong>{cls.__name__}</strong>", _table(["field", "value", "meaning"], rows)]
-    for title, columns in (*_columns(shown | beside), *_parts(shown)):
+    for title, columns in (*_columns(shown | tabled), *_parts(shown)):
         several = list(zip(*columns.values(), strict=True))
         cells = [[cell if isinstance(cell, str) else _text(cell) for cell in r] for r in several]
         body = _table(list(columns), cells)
@@ -99,7 +99,7 @@ def _html(value: Any) -> str:
 
 
 def _columns(shown: Mapping[str, Any]) -> list[Titled]:
-    """Return the sequences that have one entry per name: of equal length as the names."""
+    """Group sequences into tables: texts with all sequences of the same length."""
     listed = {
         name: field.tolist() if isinstance(field, np.ndarray) else field
         for name, field in shown.items()
@@ -117,7 +117,7 @@ def _columns(shown: Mapping[str, Any]) -> list[Titled]:
 
 
 def _parts(shown: Mapping[str, Any]) -> list[Titled]:
-    """Return the plain values of parts of one kind."""
+    """Make a table of the plain fields of every sequence of dataclasses."""
     tables: list[Titled] = []
     for title, parts in shown.items():
         if isinstance(parts, tuple | list) and parts and is_dataclass(parts[0]):

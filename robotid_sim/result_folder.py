@@ -31,7 +31,7 @@ INCOMPLETE_FOLDER = "incomplete"
 """Folder in a result folder that a run writes into."""
 
 RUN_FILE = "run.json"
-"""File in this folder that identifies the run."""
+"""File in `INCOMPLETE_FOLDER` that identifies the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def is_replaced(path: Path, folder: Path) -> bool:
 def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder for one run; the system releases it when the process ends.
 
-    Raises `OptionError` if another process holds it.
+    Raises `OptionError` if another process holds the lock.
     """
     if fcntl is None:
         yield
@@ -180,11 +180,11 @@ def lock_folder(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            run, who = Run.read(folder / INCOMPLETE_FOLDER / RUN_FILE), ""
+            run, holder = Run.read(folder / INCOMPLETE_FOLDER / RUN_FILE), ""
             if run is not None:
-                who = f": process {run.pid} on {run.host} since {run.began}, {run.command}"
+                holder = f": process {run.pid} on {run.host} since {run.began}, {run.command}"
             raise OptionError(
-                f"another run writes into {folder}{who}; wait for it, or choose another --out"
+                f"another run writes into {folder}{holder}; wait for it, or choose another --out"
             ) from error
         except OSError:  # a file system without locks
             pass
@@ -199,18 +199,18 @@ def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
     foreign = [path for path in _children(stage) if not path.name.startswith(f".{RUN_FILE}.")]
     if foreign and not (stage / RUN_FILE).is_file():
         raise OptionError(f"{stage} is not a folder of a run; move it, or choose another --out")
-    there = earlier or Run.read(stage / RUN_FILE)
-    if there is not None and (there.kind, there.subject) != (run.kind, run.subject):
+    owner = earlier or Run.read(stage / RUN_FILE)
+    if owner is not None and (owner.kind, owner.subject) != (run.kind, run.subject):
         raise OptionError(
-            f"{folder} holds the {there.kind} of {there.subject}; choose another --out"
+            f"{folder} holds the {owner.kind} of {owner.subject}; choose another --out"
         )
     listed = {MANIFEST, *_list_files(folder)} if earlier else set(_list_files(folder))
     for name in (*names, MANIFEST):
         # Contents of a folder with this name may remain, unless they block a file.
         path = folder / name
-        in_the_way = path.is_file() or path.is_symlink() or (path.is_dir() and path.suffix != "")
+        is_blocking = path.is_file() or path.is_symlink() or (path.is_dir() and path.suffix != "")
         special = os.path.lexists(path) and not (path.is_file() or path.is_dir())
-        if (in_the_way and name not in listed) or special:
+        if (is_blocking and name not in listed) or special:
             raise OptionError(
                 f"cannot write {path}: it is of no run that {folder / MANIFEST} lists; move it, or "
                 "give --out another name"

@@ -58,7 +58,7 @@ def fold(section: Section) -> Section:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Format a number with a number of significant digits; a dash if unknown."""
+    """Format a number with `digits` significant digits; a dash if unknown."""
     return "-" if value is None or not np.isfinite(value) else f"{value:.{digits}g}"
 
 
@@ -67,7 +67,7 @@ def percent(value: float | None, digits: int = 3) -> str:
     if value is None:
         return "-"
     share = 100.0 * value
-    # Otherwise only an exponent would be printed.
+    # Without this, a large share would be printed with an exponent.
     has_digits = 10.0**digits <= abs(share) + 0.5 < 1e6
     return f"{share:.0f} %" if has_digits else f"{share:.{digits}g} %"
 

@@ -46,17 +46,17 @@ def postpone_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[int] = []
+    received: list[int] = []
     handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
-    heard = {n: handler for n, handler in handlers.items() if handler not in (signal.SIG_IGN, None)}
+    handled = {n: h for n, h in handlers.items() if h not in (signal.SIG_IGN, None)}
     try:
-        for number in heard:
-            signal.signal(number, lambda number, _frame: came.append(number))
+        for number in handled:
+            signal.signal(number, lambda number, _frame: received.append(number))
         yield
     finally:
-        for number, handler in heard.items():
+        for number, handler in handled.items():
             signal.signal(number, handler)
-        for number in came:
+        for number in received:
             signal.raise_signal(number)
 
 
@@ -144,7 +144,7 @@ class _End:
 class Interrupt:
     """Handler that raises once, so that cleanup is not interrupted again.
 
-    During a compiled function it is repeated later, when the function has ended: to return its
+    A signal during a compiled function is sent again when the function has ended: to return its
     first array Numba calls a Python function, in which a pending signal is handled, and ignores
     exceptions there: the caller would get a SystemError. The same applies to the compiler: an
     exception between a call of LLVM and the record of who owns its result causes memory to be freed

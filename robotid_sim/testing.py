@@ -287,7 +287,7 @@ def check_family(family: ExcitationFamily) -> None:
 
 
 def check_controller(factory: ControllerFactory) -> None:
-    """Check that a controller is finite and repeatable, and uses the feedforward if it says so."""
+    """Check that torques are finite and repeatable, and have feedforward if the trait says so."""
     robot = sample_robot()
     path = random_feasible(robot, np.random.default_rng(0), FourierOptions(period=5.0, periods=1))
     reference = path(np.linspace(0.0, 5.0, 500))

@@ -54,7 +54,7 @@ def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
                 try:
                     yield count
                 finally:
-                    local.sync(_end, local.workers.values())
+                    local.sync(_kill_workers, local.workers.values())
         return
     try:
         client = Client(cluster, timeout=10)
@@ -64,10 +64,10 @@ def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
         yield max(1, sum(client.nthreads().values()))
 
 
-async def _end(workers: Iterable[Any]) -> None:
+async def _kill_workers(workers: Iterable[Any]) -> None:
     """Kill Dask processes, because an orderly shutdown takes seconds, or longer during work."""
     closing = [worker.close(timeout=0.1) for worker in workers]
-    await asyncio.gather(*closing, return_exceptions=True)  # delayed on a busy machine
+    await asyncio.gather(*closing, return_exceptions=True)  # may time out on a busy machine
 
 
 def retry_each(

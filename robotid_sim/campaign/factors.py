@@ -25,7 +25,7 @@ DISTRIBUTIONS = ("uniform", "log-uniform", "normal")
 """Distributions of levels, for space-filling designs."""
 
 RANGE_KINDS = ("range", "log-range")
-"""Ranges of equal steps or ratios."""
+"""Kinds of ranges, with equal steps or with equal ratios."""
 
 
 @document_attributes
@@ -49,7 +49,7 @@ class Factor:
     drawn: tuple[str, float, float] | None = None
     """Distribution and its two numbers."""
     value: Any = None
-    """Value in the plan."""
+    """The factor as written in the plan."""
 
     def has_key(self, key: str) -> bool:
         """Check whether every level sets a key."""
@@ -59,7 +59,7 @@ class Factor:
         """Return the level at a share of the distribution, in [0, 1)."""
         if self.drawn is None:
             return self.levels[int(share * len(self.levels))]
-        return _level(self.name, _quantile(*self.drawn, share))
+        return _make_level(self.name, _quantile(*self.drawn, share))
 
     def reduce_levels(self, count: int) -> Any:
         """Reduce the value in the plan to at most `count` levels, including the first and last."""
@@ -71,7 +71,7 @@ class Factor:
         return [self.levels[k].label for k in indices]
 
 
-shortened = reprlib.repr
+shorten = reprlib.repr
 """Shorten the text of a value for a message."""
 
 
@@ -89,14 +89,14 @@ def factor_of(name: str, value: Any) -> Factor:
         return _make_range_factor(name, value)
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise OptionError(f"factor '{name}' needs a list of levels or a range, got {value!r}")
-    levels = tuple(_level(name, entry) for entry in value)
+    levels = tuple(_make_level(name, entry) for entry in value)
     labels = [level.label for level in levels]
     if len(set(labels)) < len(labels):
         raise OptionError(f"factor '{name}' has equal levels: {labels}")
     return Factor(name, levels, value=value)
 
 
-def _level(name: str, value: Any) -> Level:
+def _make_level(name: str, value: Any) -> Level:
     if isinstance(value, Mapping) and "name" in value:
         unknown = set(value) - {"name", "study", ROBOT_FACTOR}
         if unknown:
@@ -107,17 +107,17 @@ def _level(name: str, value: Any) -> Level:
         study = value.get("study", {})
         if not isinstance(study, Mapping):
             raise OptionError(
-                f"factor '{name}', level '{value['name']}': study = {shortened(study)}; give a "
+                f"factor '{name}', level '{value['name']}': study = {shorten(study)}; give a "
                 "table with keys of a study"
             )
-        values = dict(_flat(study))
+        values = dict(_flatten(study))
         if ROBOT_FACTOR in value:
             values[ROBOT_FACTOR] = value[ROBOT_FACTOR]
         return Level(str(value["name"]), values)
     if name == "estimator":
         if not isinstance(value, str):
             raise OptionError(
-                f"factor 'estimator': {shortened(value)} is not a name; give names of `robotid "
+                f"factor 'estimator': {shorten(value)} is not a name; give names of `robotid "
                 'list estimators`, such as "ols"'
             )
         return Level(value, {"estimation.estimators": [value], "estimation.chosen": value})
@@ -126,12 +126,12 @@ def _level(name: str, value: Any) -> Level:
     return Level(label, dict.fromkeys(keys, value))
 
 
-def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     """Flatten the keys of nested tables, with dots; an empty table is a value."""
     flat: list[tuple[str, Any]] = []
     for key, value in values.items():
         inside = isinstance(value, Mapping) and value
-        flat += _flat(value, f"{above}{key}.") if inside else [(f"{above}{key}", value)]
+        flat += _flatten(value, f"{prefix}{key}.") if inside else [(f"{prefix}{key}", value)]
     return flat
 
 
@@ -157,7 +157,7 @@ def _make_range_factor(name: str, spec: Mapping[str, Any]) -> Factor:
         form = "mean and a positive deviation" if kind == "normal" else "two increasing numbers"
         form += ", both positive" if kind.startswith("log") else ""
         raise OptionError(
-            f"factor '{name}': {kind} = {shortened(numbers)}; give {form}, within {MAX_NUMBER:g}"
+            f"factor '{name}': {kind} = {shorten(numbers)}; give {form}, within {MAX_NUMBER:g}"
         )
     low, high = float(first), float(second)
     if kind in DISTRIBUTIONS:
@@ -167,7 +167,7 @@ def _make_range_factor(name: str, spec: Mapping[str, Any]) -> Factor:
         raise OptionError(f"factor '{name}': steps = {steps!r}; give a whole number from 2 to 1000")
     uniform = "log-uniform" if kind == "log-range" else "uniform"
     values = [_quantile(uniform, low, high, k / (steps - 1)) for k in range(steps)]
-    return Factor(name, tuple(_level(name, value) for value in values), value=values)
+    return Factor(name, tuple(_make_level(name, value) for value in values), value=values)
 
 
 def _quantile(kind: str, first: float, second: float, share: float) -> float:

@@ -51,7 +51,7 @@ def make_motions(trial: StudyTrial, *, needs_loop: bool, limit: float | None) ->
             return _make_motions(trial, needs_loop=needs_loop)
     except TimeLimitError:
         return f"{LATE}: its design and rollouts take longer than {limit:g} s"
-    except Exception as error:  # of a plugin or a robot
+    except Exception as error:  # raised by a plugin, or because of the robot
         return _error_text(error)
 
 
@@ -86,17 +86,17 @@ class GroupRunner:
         began, rows = time.perf_counter(), []
         try:
             with limit_seconds(self.limit):
-                for member in self._rows(motions, group):
-                    rows += member
+                for part_rows in self._run_group(motions, group):
+                    rows += part_rows
         except TimeLimitError:
             done = {row.key for row in rows}
             late = f"the trials of its log took longer than {self.limit:g} s"
             spent = time.perf_counter() - began
             remaining = [trial for trial in group if trial.key not in done]
-            rows += [_row(trial, LATE, late, spent / len(remaining)) for trial in remaining]
+            rows += [_make_row(trial, LATE, late, spent / len(remaining)) for trial in remaining]
         return rows
 
-    def _rows(self, motions: Motions, group: Group) -> Any:
+    def _run_group(self, motions: Motions, group: Group) -> Any:
         """Yield the result rows of the trials that share the regressor rows."""
         streams = Streams(group[0].seed)
         sensors = build_sensors(group[0].study)
@@ -120,11 +120,11 @@ class GroupRunner:
             rows = self._estimate_rows(trials, measured)
         except TimeLimitError:
             raise
-        except Exception as error:  # of an estimator or a plugin
+        except Exception as error:  # raised by an estimator or a plugin
             if len(trials) > 1:  # one trial may have caused it: run each alone
                 separate = (self._measure_rows([trial], measured) for trial in trials)
                 return [row for rows in separate for row in rows]
-            return [_row(trials[0], FAILED, _error_text(error), time.perf_counter() - began)]
+            return [_make_row(trials[0], FAILED, _error_text(error), time.perf_counter() - began)]
         spent = (time.perf_counter() - began) / len(trials)
         return [replace(row, seconds=spent) for row in rows]
 
@@ -155,7 +155,7 @@ class GroupRunner:
         for trial in trials:
             estimate, result = by_key[trial.key]
             if not estimate.success:
-                rows.append(_row(trial, FAILED, f"the fit failed: {estimate.message}", 0.0))
+                rows.append(_make_row(trial, FAILED, f"the fit failed: {estimate.message}", 0.0))
                 continue
             metrics = metrics_of(result, estimate)
             if loop is not None:
@@ -163,12 +163,12 @@ class GroupRunner:
             true = np.array([p.true for p in result.base_parameters], dtype=float)
             vectors = {"beta": estimate.beta, "std": estimate.std, "true": true}
             arrays = {name: vectors[name] for name in self.arrays}
-            rows.append(replace(_row(trial, DONE, "", 0.0), metrics=metrics, arrays=arrays))
+            rows.append(replace(_make_row(trial, DONE, "", 0.0), metrics=metrics, arrays=arrays))
         return rows
 
 
 def run_undisturbed_loop(setup: Setup) -> ClosedLoop:
-    """Run the undisturbed tasks with the true and the nominal model, which have no noise."""
+    """Run the undisturbed tasks with the true and the nominal model; they have no noise."""
     assert setup.comparison is not None
     undisturbed = replace(setup.comparison, scenarios={UNDISTURBED_NAME: (Undisturbed(),)})
     return run_closed_loops(setup.cell, setup.nominal, {}, Streams(0)("control"), undisturbed)
@@ -213,7 +213,7 @@ class _IndependentEstimator:
         return self._estimator.fit(problem, make_stream(self._seed, "estimator", self._name))
 
 
-def _row(trial: StudyTrial, status: str, error: str, seconds: float) -> TrialRow:
+def _make_row(trial: StudyTrial, status: str, error: str, seconds: float) -> TrialRow:
     return TrialRow(trial.key, trial.factors, trial.seed, status, error, seconds)
 
 

@@ -40,7 +40,7 @@ class CampaignResult:
         folder : str or Path
             Folder of a campaign.
         trust_plugins : bool
-            Load the plugins of the files.
+            Whether the plugins that the plan names are run.
 
         Returns
         -------
@@ -150,7 +150,7 @@ def plan_campaign(
     workers : int
         Number of processes.
     trust_plugins : bool
-        Load the plugins of the files.
+        Whether the plugins that the plan names are run.
 
     Returns
     -------

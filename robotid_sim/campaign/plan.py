@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from robotid_sim.campaign.factors import Factor, Level, factor_of, shortened
+from robotid_sim.campaign.factors import Factor, Level, factor_of, shorten
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.shipped_plans import list_shipped_plans
 from robotid_sim.config_section import ConfigSection
@@ -52,7 +52,7 @@ class AnswerConfig(ConfigSection):
 
     @field_validator("sentence")
     @classmethod
-    def _can_be_filled(cls, sentence: str) -> str:
+    def _require_known_fields(cls, sentence: str) -> str:
         try:
             fields = [field for _, *field in Formatter().parse(sentence) if field[0] is not None]
             is_valid = all(name in ANSWER_FIELDS and not any(spec) for name, *spec in fields)
@@ -97,7 +97,7 @@ class CampaignPlan(ConfigSection):
     """Answers in the report."""
 
     @model_validator(mode="after")
-    def _names_exist(self) -> "CampaignPlan":
+    def _require_valid(self) -> "CampaignPlan":
         for name in (*self.record, *(answer.metric for answer in self.answers)):
             if name not in METRICS:
                 raise UnknownNameError.from_names("metric", name, METRICS)
@@ -109,7 +109,7 @@ class CampaignPlan(ConfigSection):
         outside = not seeds or min(seeds) < 0 or max(seeds) > MAX_SEED
         if outside or len(set(seeds)) < len(seeds):
             raise OptionError(
-                f"seeds = {shortened(self.seeds)}; give distinct whole numbers from 0 to {MAX_SEED}"
+                f"seeds = {shorten(self.seeds)}; give distinct whole numbers from 0 to {MAX_SEED}"
             )
         if self.count > MAX_TRIALS:
             raise OptionError(
@@ -169,7 +169,7 @@ class CampaignPlan(ConfigSection):
         if self.design not in ("grid", "list"):
             from scipy.stats import qmc  # slow import
 
-            # Reproducible by design and count.
+            # The points depend only on the design and the numbers of factors and samples.
             if self.design == "sobol":  # SciPy warns unless it is a power of two
                 exponent = (self.samples - 1).bit_length()
                 shares = qmc.Sobol(len(factors), rng=0).random_base2(exponent)[: self.samples]

@@ -80,7 +80,7 @@ def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread
 
 
 def sort_levels(levels: Iterable[Label]) -> list[Label]:
-    """Sort distinct levels: numbers by size, names in their order."""
+    """Sort distinct levels: numbers by size, names in the order of their first use."""
     distinct = list(dict.fromkeys(levels))
     numeric = all(isinstance(level, int | float) for level in distinct)
     return sorted(distinct) if numeric else distinct
@@ -189,7 +189,7 @@ def answer(config: AnswerConfig, rows: Sequence[TrialRow]) -> list[str]:
 
 
 def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
-    shown = METRICS[config.metric].format_value
+    format_value = METRICS[config.metric].format_value
     spreads = [s for s in spread_by(rows, config.factor, config.metric) if s.values.size]
     where = f" ({config.by} {text_of(by)})" if config.by else ""
     if not spreads:
@@ -198,19 +198,19 @@ def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
         chosen = min(spreads, key=lambda s: float(np.median(s.values)))
         value = float(np.median(chosen.values))
     else:
-        enough = [s for s in spreads if (s.quantile(0.75) or 0.0) <= config.at_most]
-        if not enough:
+        passing = [s for s in spreads if (s.quantile(0.75) or 0.0) <= config.at_most]
+        if not passing:
             best = min(spreads, key=lambda s: s.quantile(0.75) or 0.0)
             return (
-                f"No {config.factor} reaches {shown(config.at_most)}{where}; the best is "
-                f"{text_of(best.level)} with {shown(best.quantile(0.75))}."
+                f"No {config.factor} reaches {format_value(config.at_most)}{where}; the best is "
+                f"{text_of(best.level)} with {format_value(best.quantile(0.75))}."
             )
-        chosen = enough[0]
+        chosen = passing[0]
         value = chosen.quantile(0.75) or 0.0
     fields: Mapping[str, str] = {
         "level": text_of(chosen.level),
-        "value": shown(value),
-        "limit": shown(config.at_most),
+        "value": format_value(value),
+        "limit": format_value(config.at_most),
         "by": text_of(by),
     }
     return config.sentence.format(**fields)

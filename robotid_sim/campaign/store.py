@@ -29,7 +29,8 @@ MAX_VALUE_SIZE = 100_000_000
 """Largest size of a value in a store [bytes]."""
 
 MAX_STEPS, BYTES_OF_STEPS = 1_000_000, 10_000
-"""Largest number of steps of a query per bytes of the file, against cyclic pages."""
+"""Largest number of steps of a query for every `BYTES_OF_STEPS` bytes of the file: the pages of a
+damaged file may refer to one another in a cycle."""
 
 
 class RowStore:
@@ -298,7 +299,7 @@ class Store(RowStore):
         return dict(Counter(str(status) for key, status in pairs if keys is None or key in keys))
 
     def read_note(self, name: str) -> dict[str, Any] | None:
-        """Read the note of a name as a JSON table; None without one.
+        """Read the note of a name as a JSON table; None if there is none.
 
         Raises `FileFormatError` if the note is not a table.
         """

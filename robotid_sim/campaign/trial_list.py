@@ -92,8 +92,8 @@ def trials_of(
             trials.append(StudyTrial(key, labels, seed, robot, study, base, log, rows))
     by_key = {trial.key: trial for trial in trials}
     if len(by_key) < len(trials):
-        twice = next(t for t in trials if by_key[t.key] is not t)
-        first, second = dict(twice.factors), dict(by_key[twice.key].factors)
+        duplicate = next(t for t in trials if by_key[t.key] is not t)
+        first, second = dict(duplicate.factors), dict(by_key[duplicate.key].factors)
         raise OptionError(f"two trials are equal: {first} and {second}; a factor has no effect")
     return trials
 
@@ -108,7 +108,7 @@ def _study_of(
             if key == ROBOT_FACTOR:
                 robot = str(value)
             else:
-                _put(content, key, value, name)
+                _set_key(content, key, value, name)
     try:
         study = load_config(None, content, trust_plugins=trust_plugins)
         require_buildable(study)
@@ -120,7 +120,7 @@ def _study_of(
     return robot, study
 
 
-def _put(content: dict[str, Any], key: str, value: Any, factor: str) -> None:
+def _set_key(content: dict[str, Any], key: str, value: Any, factor: str) -> None:
     *sections, last = key.split(".")
     for name in sections:
         inside = content.setdefault(name, {})

@@ -42,7 +42,7 @@ SYSTEM_ERROR_NUMBERS = {
 
 SIZE_REMEDY = "look for an implausible limit, rate or duration, or give less data"
 
-LOST_FOLDER_MESSAGE = "the working folder no longer exists; change to another one"
+LOST_FOLDER_MESSAGE = "the working folder no longer exists; change to another folder"
 
 MAX_ERROR_LENGTH = 300
 """Longest file name or bug text in an error line [characters]."""
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     set_command_words(words)
-    # To stderr; a run log may ask for more of the records.
+    # Records go to stderr; the log file of a study has more of them.
     logging.basicConfig(stream=sys.stderr, format="%(message)s", force=True)
     verbose = "-v" in words or "--verbose" in words
     logging.getLogger().handlers[0].setLevel(logging.INFO if verbose else logging.WARNING)
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         None,
     )
     if k is not None:
-        # With the option before it, as a shell would take them.
+        # The option before the empty value is shown, too, quoted as for a shell.
         first = k - 1 if k and words[k - 1].startswith("-") and not words[k] else k
         shown = shlex.join(words[first : k + 1])
         return _fail(f"an empty value: {shown}; give a value or leave the option out", 2)
@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_usage_text(error), 2, "UsageError")
     except (typer.Abort, KeyboardInterrupt):
         return _fail(INTERRUPT_MESSAGE, interrupt_exit_code(), "Interrupted")
-    except SystemExit as end:  # of Typer: the message is printed, or a pipe was closed
+    except SystemExit as end:  # by Typer: the message is printed, or a pipe was closed
         if plugin_fault := fault_of_plugin(end):
             return _fail(plugin_fault, 2, "PluginError")
         return BROKEN_PIPE_EXIT_CODE if end.code == 1 else int(end.code or 0)
@@ -125,8 +125,8 @@ def _classify_error(error: Exception) -> tuple[str, int, str]:
         return f"there is not enough memory: {error or 'for this'}; {SIZE_REMEDY}", 2, "MemoryError"
     if isinstance(error, RobotIdError):
         return fault_of_plugin(error) or str(error), 2, kind
-    trouble = _describe_system_error(error) if isinstance(error, OSError) else ""
-    plugin_fault = trouble or fault_of_plugin(error)
+    system_fault = _describe_system_error(error) if isinstance(error, OSError) else ""
+    plugin_fault = system_fault or fault_of_plugin(error)
     return (
         (plugin_fault, 2, kind) if plugin_fault else (_save_bug_report(error), BUG_EXIT_CODE, "Bug")
     )
@@ -147,8 +147,8 @@ def _describe_system_error(error: OSError) -> str:
 
 def _save_bug_report(error: Exception) -> str:
     """Save the traceback of an unexpected error; return one line with the file."""
-    what = " ".join(f"{type(error).__name__}: {error}".split())
-    text = f"this is a bug of robotid: {what[:MAX_ERROR_LENGTH]}"
+    summary = " ".join(f"{type(error).__name__}: {error}".split())
+    text = f"this is a bug of robotid: {summary[:MAX_ERROR_LENGTH]}"
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="robotid-bug-", suffix=".txt", delete=False, encoding="utf-8"
@@ -161,7 +161,7 @@ def _save_bug_report(error: Exception) -> str:
 
 
 def _usage_text(error: Any) -> str:
-    """Return the message of a wrong option or argument, and where help is."""
+    """Describe a wrong option or argument, and name the command that prints the help."""
     text = error.format_message().rstrip(".")
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):  # no such option
         options = [name for param in error.ctx.command.get_params(error.ctx) for name in param.opts]
@@ -171,10 +171,10 @@ def _usage_text(error: Any) -> str:
 
 
 def _fail(text: str, code: int, kind: str = "OptionError") -> int:
-    """Print in one line why a command ends; after a signal every error is due to it.
+    """Print in one line why a command ends; after a signal this is the signal, not the error.
 
-    With ``--json`` an object is printed to stdout, too: the error, and the remedy after its last
-    semicolon.
+    With ``--json`` an object is printed to stdout, too; the text after the last semicolon is the
+    remedy.
     """
     if last_signal() is not None:
         text, code, kind = INTERRUPT_MESSAGE, interrupt_exit_code(), "Interrupted"

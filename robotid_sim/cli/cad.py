@@ -38,7 +38,7 @@ def cad(
     from robotid_sim.report.text import cad_text
 
     output.begin(out)
-    # Its inertia is replaced, and its limits do not matter.
+    # The inertia of the robot is replaced, and its limits do not matter.
     read = load_robot(robot, base=base, tip=tip, assume_limits=True, formal=True)
     result = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
     write_urdf(result.robot, out)

@@ -88,8 +88,8 @@ def campaign(
             raise OptionError(f"list takes no PLAN, got {where}; leave it out")
         return actions.list_plans(as_json=json)
     if where is None:
-        what = "a plan" if action is CampaignAction.RUN else "the folder of a campaign"
-        raise OptionError(f"campaign {action} needs {what}; see `robotid campaign --help`")
+        subject = "a plan" if action is CampaignAction.RUN else "the folder of a campaign"
+        raise OptionError(f"campaign {action} needs {subject}; see `robotid campaign --help`")
     shared: dict[str, Any] = {"trust_plugins": trust_plugins, "as_json": json}
     if action is CampaignAction.RUN:
         return actions.run(where, workers=workers, **arguments, **shared)

@@ -13,7 +13,7 @@ from robotid_sim.files import require_writable
 from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.part_kinds import PART_KINDS
 
-Beside = Callable[[Mapping[str, Any]], Iterable[Path]]
+FileNaming = Callable[[Mapping[str, Any]], Iterable[Path]]
 
 NAMED_PARAMETERS = {
     "preset": ("sensor preset", "presets"),
@@ -28,19 +28,19 @@ EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
 def command(
     *uses: str,
-    beside: Beside | None = None,
+    further_files: FileNaming | None = None,
     needs: Mapping[str, str | tuple[str, ...]] = EMPTY_MAPPING,
     excludes: Mapping[str, str] = EMPTY_MAPPING,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Make a command of a function: its parameters are the options, its text is the help.
+    """Make a function a command: its parameters are the options, its docstring is the help.
 
-    A function that takes `study` has the options of a study's configuration behind its own, and
-    receives the configuration that they make. Wrong arguments are refused before the function loads
-    its imports, which takes a while. Until it calls `output.begin` a signal ends the process.
+    A function with a parameter `study` also has the options `ROBOT_FIELDS` and `uses`, and receives
+    the configuration that they make. Wrong arguments are refused before the function loads its
+    imports, which takes a while. Until it calls `output.begin` a signal ends the process.
 
-    It `uses` fields of `SharedOptions` beside those of the robot. `beside` returns from the
-    command's parameters what it writes beside the file of ``--out``. Parameters that act only with
-    another one (or one of several), or only without it, are in `needs` or `excludes`.
+    `further_files` computes, from the arguments, the files that the command writes in addition to
+    ``--out``. An option in `needs` acts only with the other option, or with one of several; an
+    option in `excludes` acts only without the other option.
     """
 
     def decorate(work: Callable[..., int]) -> Callable[..., int]:
@@ -50,32 +50,32 @@ def command(
             p.replace(kind=keyword) for name, p in declared.items() if name != "study"
         ]
         shared = inspect.signature(SharedOptions).parameters if "study" in declared else {}
-        of_study = [p for name, p in shared.items() if name in (*ROBOT_FIELDS, *uses)]
+        study_parameters = [p for name, p in shared.items() if name in (*ROBOT_FIELDS, *uses)]
         flags = [
             inspect.Parameter(name, keyword, default=False, annotation=kind)
             for name, kind in COMMON_FLAGS.items()
         ]
-        required = dict(needs) | ({"trust_plugins": "config"} if of_study else {})
+        required = dict(needs) | ({"trust_plugins": "config"} if study_parameters else {})
 
         def run(**values: Any) -> int:
             arguments = {name: value for name, value in values.items() if name not in COMMON_FLAGS}
             _require_effect(arguments, required, excludes)
             require_safe_files(arguments)
             _require_known(arguments)
-            chosen = {p.name: arguments.pop(p.name) for p in of_study}
-            if not of_study:
+            chosen = {p.name: arguments.pop(p.name) for p in study_parameters}
+            if not study_parameters:
                 return work(**arguments)
             from robotid_sim.cli.study_options import files_of, study_config
 
             study = study_config(SharedOptions(**chosen))
-            if beside is not None:
+            if further_files is not None:
                 require_writable(arguments["out"])
-            written = () if beside is None else beside(arguments)
+            written = () if further_files is None else further_files(arguments)
             require_safe_files(arguments, files_of(study), written)
             return work(**arguments, study=study)
 
-        # Typer reads the options from here; type checkers do not know that functions carry it.
-        parameters = [*command_parameters, *of_study, *flags]
+        # Typer reads the options from the signature, an attribute that type checkers do not know.
+        parameters = [*command_parameters, *study_parameters, *flags]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
         run.__doc__, run.__name__ = work.__doc__, work.__name__
@@ -85,7 +85,7 @@ def command(
 
 
 def _require_known(values: Mapping[str, Any]) -> None:
-    """Raise if no robot or part has a name; names that a plugin may add are checked later."""
+    """Raise if a robot or part is unknown; names that a plugin may add are checked later."""
     robot = values.get("robot")
     if robot is not None and not Path(robot).is_dir():
         find_urdf(robot)

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 
 class CommandText(NamedTuple):
-    """Text of the help of a command beside its docstring."""
+    """Texts of the help of a command in addition to its docstring."""
 
     summary: str
     """Line in the list of commands, at most 62 characters."""
     examples: tuple[str, ...]
-    """Words after ``robotid``; each can be run as it stands, after those of the commands above."""
+    """Words after ``robotid``; each example needs only files of the examples before it."""
     module: str = ""
-    """Module in ``cli`` that has the command; by default the one of its name."""
+    """Module in ``cli`` that has the command; by default the module of its name."""
 
 
 COMMANDS: Mapping[str, CommandText] = {
@@ -53,7 +53,7 @@ COMMANDS: Mapping[str, CommandText] = {
             "import log.h5 --robot irb140 -o machine.csv",
             "import machine.csv --robot irb140 -o machine.h5 --write-map map.toml",
         ),
-        module="import_log",  # a keyword names no module
+        module="import_log",  # `import` is a keyword
     ),
     "identify": CommandText(
         "identify parameters from logs and write a URDF",

@@ -9,7 +9,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
 
-def _further(values: Mapping[str, Any]) -> list[Path]:
+def _list_further_files(values: Mapping[str, Any]) -> list[Path]:
     """Return the files of the second and further trajectories."""
     from robotid_sim.pipeline.design import number_paths
 
@@ -18,7 +18,7 @@ def _further(values: Mapping[str, Any]) -> list[Path]:
 
 @command(
     *("seed", "plugin", "quick", "nominal", "no_clearance"),
-    beside=_further,
+    further_files=_list_further_files,
     needs={"no_replay": "report"},
     excludes={"clearance": "no_clearance", "floor": "no_clearance"},
 )
@@ -47,9 +47,8 @@ def design(
 
     Only the nominal model is used. The solver starts from the best of many random feasible motions;
     on Ctrl-C the best motion so far is written, without a report. The constraints are checked on a
-    grid
-    ten times finer than the solver's, and violations are printed. Exit 1 in that case, or if no
-    excitation satisfies the limits.
+    grid ten times finer than the solver's, and violations are printed. Exit 1 in that case, or if
+    no excitation satisfies the limits.
     """
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.pipeline.design import design as design_motions

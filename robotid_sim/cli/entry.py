@@ -38,7 +38,7 @@ def entry() -> None:
     from robotid_sim.cli.app import main
 
     code = main()
-    for number in ENDING_SIGNALS:  # no handler of exceptions is left
+    for number in ENDING_SIGNALS:  # no code handles an exception from here on
         if isinstance(signal.getsignal(number), Interrupt):
             signal.signal(number, signal.SIG_DFL)
     exec("")  # resets the flag by which "python -m" ends by SIGINT after a KeyboardInterrupt

@@ -8,7 +8,7 @@ from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
 
 
-@command(beside=lambda values: [values["out"].with_suffix(".toml")])
+@command(further_files=lambda values: [values["out"].with_suffix(".toml")])
 def export(
     robot: options.RobotArg,
     out: Annotated[Path, options.output_option("File to write.")],
@@ -34,12 +34,12 @@ def export(
 ) -> int:
     """Write a robot or its load for other tools: URDF, MJCF, SDF, source code, load data.
 
-    The suffix of the file says which: .urdf, .xml, .sdf, .py, .c, .h. A TOML file beside a model
-    holds what the format cannot represent: rotor inertia (not of MJCF), friction offset and
-    constant, acceleration limits. Source code computes inverse dynamics, mass matrix, gravity and
-    friction, and needs only numpy (.py), or nothing (.c, .h for C and C++); with --estimate it has
-    the base parameters of a log, and with --amperes it returns currents. Formats of a load take
-    --payload.
+    The suffix of the file sets the format: .urdf, .xml, .sdf, .py, .c, .h. A TOML file next to a
+    model has what the format cannot represent: rotor inertia (except MJCF), friction offset and
+    transition velocity, acceleration limits. Source code computes inverse dynamics, mass matrix,
+    gravity and friction, and needs only numpy (.py), or nothing (.c, .h for C and C++); with
+    --estimate it has the base parameters of a log, and with --amperes it returns currents. Formats
+    of a load take --payload.
     """
     from robotid_sim.pipeline.build_robot import build_robot
     from robotid_sim.pipeline.export import export as write_robot

@@ -33,9 +33,9 @@ def require_safe_files(
     `values` are the parameters of the command, `read` and `written` further files. Raises
     `OptionError` if an output is an input, is written twice, or is of a run, or if a run replaces
     an input; `FileFormatError` if an input or output is a device or a pipe, or an input in a result
-    folder is not as its run wrote it.
+    folder was changed after its run.
     """
-    inputs = [*_inputs(values), *read]
+    inputs = [*_list_inputs(values), *read]
     named = [
         (v if isinstance(v, list | tuple) else (v,)) for v in map(values.get, OUTPUT_PARAMETERS)
     ]
@@ -53,14 +53,14 @@ def require_safe_files(
                 )
         if run := owner_of(path):
             raise OptionError(
-                f"cannot write {path}: it is of the {run.kind} of {run.subject} in its folder; "
-                "give the output another name"
+                f"cannot write {path}: it belongs to the {run.kind} of {run.subject} in its "
+                "folder; give the output another name"
             )
     for path in inputs:
         require_of_run(path)
 
 
-def _inputs(values: Mapping[str, Any]) -> Iterator[Path]:
+def _list_inputs(values: Mapping[str, Any]) -> Iterator[Path]:
     for name, value in values.items():
         for each in value if isinstance(value, list | tuple) else (value,):
             if name in OUTPUT_PARAMETERS:

@@ -17,7 +17,7 @@ from robotid_sim.errors import UnknownNameError
 ALL_OPTION = "--help-all"
 
 MAX_OPTIONS = 20
-"""Largest number of options of which the help of a command lists all."""
+"""Largest number of options of a command that its help lists completely."""
 
 INPUT_OPTIONS = (
     "config base tip payload nominal mapping profile topic trajectory log result task load prior "
@@ -39,7 +39,7 @@ RARE_OPTIONS = frozenset(
     "no_open magnify fps segment topic engine floor view payload scenario "
     "runs explain solver compare joint time".split()
 )
-"""Options that few need."""
+"""Options that the help of a command with many options lists only with `ALL_OPTION`."""
 
 
 class Word(NamedTuple):
@@ -73,7 +73,7 @@ class PlainCommand(typer.core.TyperCommand):
         for title, group in groups.items():
             if group:
                 with formatter.section(title):
-                    formatter.write_dl([_row(p) for p in group])
+                    formatter.write_dl([_describe_parameter(p) for p in group])
         if len(shown) < len(options):
             formatter.write_paragraph()
             formatter.write_text(f"{ALL_OPTION} shows {len(options) - len(shown)} more options.")
@@ -87,7 +87,7 @@ class PlainCommand(typer.core.TyperCommand):
 
 
 class Commands(typer.core.TyperGroup):
-    """The group of all commands; the module of each is imported when it is asked for."""
+    """The group of all commands; the module of a command is imported when the command is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is Typer's
         """Return the names of the commands."""
@@ -114,7 +114,7 @@ class Commands(typer.core.TyperGroup):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write options and commands."""
         with formatter.section("Options"):
-            formatter.write_dl([_row(p) for p in self.get_params(ctx)])
+            formatter.write_dl([_describe_parameter(p) for p in self.get_params(ctx)])
         with formatter.section("Commands"):
             formatter.write_dl([(name, text.summary) for name, text in COMMANDS.items()])
 
@@ -137,7 +137,7 @@ def is_kind(param: Any, kind: str) -> bool:
     return bool(param.param_type_name == kind)
 
 
-def _row(param: Any) -> tuple[str, str]:
+def _describe_parameter(param: Any) -> tuple[str, str]:
     """Return name and text of an argument or option."""
     if is_kind(param, "argument"):
         return str(param.metavar), param.help + ("" if param.required else "  [optional]")

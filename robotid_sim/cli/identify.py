@@ -10,14 +10,14 @@ from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
 
 
-def _table(values: Mapping[str, Any]) -> list[Path]:
-    """Return the table of parameters that is written unless another one is asked for."""
-    from robotid_sim.pipeline.identification import table_beside
+def _list_tables(values: Mapping[str, Any]) -> list[Path]:
+    """Return the default file of the parameter table, unless the user names a file."""
+    from robotid_sim.pipeline.identification import default_table_path
 
-    return [] if values["parameters"] else [table_beside(values["out"])]
+    return [] if values["parameters"] else [default_table_path(values["out"])]
 
 
-@command(*("seed", "plugin", "nominal"), beside=_table, needs={"no_replay": "report"})
+@command(*("seed", "plugin", "nominal"), further_files=_list_tables, needs={"no_replay": "report"})
 def identify(
     robot: options.RobotArg,
     log: options.SeveralLogs,
@@ -48,22 +48,22 @@ def identify(
     from robotid_sim.pipeline.build_robot import build_nominal_of_log
     from robotid_sim.pipeline.export import list_sample_files, write_samples
     from robotid_sim.pipeline.fit_plan import build_fit
-    from robotid_sim.pipeline.identification import table_beside
+    from robotid_sim.pipeline.identification import default_table_path
     from robotid_sim.report.identification_report import identify_details, identify_text
 
-    table = parameters or table_beside(out)
+    table = parameters or default_table_path(out)
     output.begin(out, table, urdf, report)
     study = study.with_estimation(estimator, drive_gain_std, terms)
     model, plan = rid.build_robot(robot, study.robot), build_fit(study)
     data = rid.read_logs(log, model, mapping)
-    of_file = hold_out is not None and Path(hold_out).exists()
+    is_log = hold_out is not None and Path(hold_out).exists()
     files = list_sample_files(*posterior_samples) if posterior_samples else []
     with output.progress_line() as progress:
         fit = rid.identify(
             data,
             build_nominal_of_log(model, data[0], study),
             joint_parameters=study.estimation.joint_parameters,
-            hold_out=rid.read_logs(str(hold_out), model, mapping) if of_file else hold_out,
+            hold_out=rid.read_logs(str(hold_out), model, mapping) if is_log else hold_out,
             model_error=bool(files),
             force=force,
             plan=plan,
@@ -81,6 +81,6 @@ def identify(
     output.print_result(content, *texts, as_json=json)
     if files and not json:
         output.print_line(
-            f"{len(files)} robots, {files[0].name} on, are written in {files[0].parent}"
+            f"{len(files)} robots are written to {files[0].parent}, the first as {files[0].name}"
         )
     return 0 if fit.passed else 1

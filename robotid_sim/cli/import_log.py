@@ -63,7 +63,7 @@ def import_(
     from robotid_sim.report.text import import_text
 
     output.begin(out, write_map)
-    # Only its joints matter here; `check` reports impossible inertia.
+    # Only the joints of the robot matter; `check` reports impossible inertia.
     read = rid.load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
     chosen: dict[str, Any] = {"profile": profile, "topic": topic, "segment": segment}
     conversion = convert_log(source, read, out, mapping=mapping, write_map=write_map, **chosen)

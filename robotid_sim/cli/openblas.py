@@ -25,7 +25,7 @@ def common_kernels() -> dict[str, str]:
     """Return the setting with which OpenBLAS computes the same digits on all processors.
 
     By default OpenBLAS takes kernels for the processor. Different kernels sum in different order,
-    and then the search for a motion ends elsewhere: a seed would not give the same digits on
+    so that a search for a motion may find another one: a seed would not give the same digits on
     another processor. A variable that the user has set is not changed, nor are the kernels of an
     unknown OpenBLAS.
     """

@@ -1,4 +1,4 @@
-"""Options that several commands share; what the words of commands import loads fast."""
+"""Options that several commands share; imports are few, so that shell completion is fast."""
 
 import math
 from collections.abc import Callable
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.config import StudyConfig
 
 Configuration: TypeAlias = "StudyConfig"
-"""What a command takes as `study`."""
+"""Type of the parameter `study` of commands."""
 
 Words = list[tuple[str, str]]
-"""Words that a shell offers, with their help."""
+"""Words that a shell proposes for completion, with their help."""
 
 LOAD_FORMAT = "M[,X,Y,Z[,I,I,I,I,I,I]]"
-"""How a load is given."""
+"""Format of a load on the command line."""
 
 
 def names(kind: str) -> Callable[[str], Words]:
-    """Return a function that gives the items of a kind that begin like a word; reads them then."""
+    """Return the completion for items of a kind, a function of the incomplete word."""
 
     def match_items(incomplete: str) -> Words:
         from robotid_sim.part_kinds import PART_KINDS
@@ -56,7 +56,7 @@ def file(text: str, *flags: str) -> Any:
 
 
 def output_option(text: str, metavar: str = "FILE") -> Any:
-    """Declare the option for what a command writes first."""
+    """Declare the option for the main output of a command."""
     return typer.Option("-o", "--out", metavar=metavar, help=text)
 
 
@@ -163,7 +163,7 @@ COMMON_FLAGS = {
     "quiet": Annotated[bool, flag("--quiet", "Print only errors and JSON.")],
     "debug": Annotated[bool, flag("--debug", "Show the traceback of an error.")],
 }
-"""What every command has and the top level reads."""
+"""Flags of every command, which `app.main` reads."""
 
 ROBOT_FIELDS = (
     "config",
@@ -175,11 +175,11 @@ ROBOT_FIELDS = (
     "repair",
     "no_urdf_friction",
 )
-"""Fields of `SharedOptions` that every command has that reads a robot for a study."""
+"""Fields of `SharedOptions` that are options of every command with a configuration."""
 
 
 def finite(value: float | None) -> float | None:
-    """Return a number of the command line; raise if it is none or infinite."""
+    """Return a number of the command line; raise if it is NaN or infinite."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"a finite number is needed, got {value}")
     return value
@@ -188,7 +188,7 @@ def finite(value: float | None) -> float | None:
 def positive(value: float | None) -> float | None:
     """Return a number of the command line; raise unless it is finite and positive."""
     if value is not None and not 0.0 < value < math.inf:
-        raise typer.BadParameter(f"a finite number is needed, which must be positive, got {value}")
+        raise typer.BadParameter(f"a positive, finite number is needed, got {value}")
     return value
 
 
@@ -252,7 +252,7 @@ PosteriorSamples = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class SharedOptions:
-    """Options that make the configuration of a study, as they are given."""
+    """Options that make the configuration of a study, with the values of the command line."""
 
     config: Config = None
     trust_plugins: TrustPlugins = False

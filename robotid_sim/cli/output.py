@@ -1,4 +1,4 @@
-"""What the commands print on stdout: tables, lines, JSON, and the files that they wrote."""
+"""Output of commands on stdout: tables, lines, JSON, and the names of written files."""
 
 import json
 import os
@@ -28,7 +28,7 @@ DEFAULT_WIDTH = 80
 """Columns of output that does not go to a terminal, unless ``COLUMNS`` is set."""
 
 MIN_NAME_WIDTH = 6
-"""Smallest number of columns of a name where several share a narrow line."""
+"""Smallest width to which a text column is narrowed [characters]."""
 
 MARK_WIDTH = 4
 """Columns of the mark of a check."""
@@ -56,7 +56,7 @@ def command_words() -> tuple[str, ...]:
 
 
 def command_line() -> str:
-    """Return the command that is running, as a shell would take it."""
+    """Return the running command, quoted for a shell."""
     return shlex.join(["robotid", *_words.get()])
 
 
@@ -74,7 +74,7 @@ def print_error(kind: str, message: str, remedy: str) -> None:
 
 
 def width() -> int:
-    """Return the number of columns of the terminal, or of output that goes elsewhere."""
+    """Return the number of columns of the terminal, or the default for other output."""
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 
@@ -132,7 +132,7 @@ def print_result(
 ) -> None:
     """Print a value as JSON, or as text and tables with the written files, by folder.
 
-    None stands for a file that was not requested; ``-v`` asks for the details.
+    None stands for a file that was not requested; the details are printed with ``-v``.
     """
     words = _words.get()
     if as_json:
@@ -151,7 +151,7 @@ def print_result(
 
 
 def shorten_path(path: Path) -> Path:
-    """Return a path relative to the working folder where that is shorter."""
+    """Return a path relative to the working folder if that is shorter."""
     relative = Path(os.path.relpath(path))
     return min(relative, path, key=lambda p: len(str(p)))
 
@@ -160,7 +160,7 @@ def print_table(table: Table) -> None:
     """Print a table; the text columns are left-aligned, the others right, checks have a mark.
 
     Texts wrap between words. Number columns that do not fit the width follow below, after the
-    repeated text columns. Names are broken only where nothing else helps, numbers never.
+    repeated text columns. Names are broken only if nothing else fits; numbers are never broken.
     """
     if table.title:
         print_line(table.title)
@@ -188,9 +188,9 @@ def print_table(table: Table) -> None:
 
 
 def _min_widths(table: Table, room: int) -> list[int]:
-    """Return the minimum width of every column of a table: for text that of its longest word.
+    """Return the minimum width of every column of a table: its longest word or number.
 
-    Text columns are narrowed where not even one number column fits beside them.
+    Text columns are narrowed if not even one number column fits next to them.
     """
     widths = []
     for k, name in enumerate(table.columns):

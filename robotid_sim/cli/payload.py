@@ -1,4 +1,4 @@
-"""``robotid payload``: a load at the tip, or the drive gains by a known one."""
+"""``robotid payload``: a load at the tip, or the drive gains from a known load."""
 
 from pathlib import Path
 from typing import Annotated
@@ -45,7 +45,7 @@ def payload(
 ) -> int:
     """Estimate a load at the tip, or the drive gains from a known load.
 
-    From a log without and one with the load, or from the estimate of the arm and one log. Both must
+    Input is a log without and a log with the load, or the estimate of the arm and a log. Both must
     be of the same robot with the same sensors; the motions may differ. Exit 1 if the fit failed, if
     the load is in the first log instead of the second, or if --load is implausible.
     """

@@ -1,4 +1,4 @@
-"""``robotid predict``: what an estimate predicts of a log."""
+"""``robotid predict``: predict the torques of a log by an estimate."""
 
 from pathlib import Path
 from typing import Annotated
@@ -29,7 +29,7 @@ def predict(
     *,
     study: options.Configuration,
 ) -> int:
-    """Predict the torques of a log that an estimate has not seen, and score them by joint.
+    """Predict the torques of a log that was not used in the fit, and score them by joint.
 
     The motion comes from the log's positions and velocities, transition velocities and torque delay
     from the estimate. For a machine's log ROBOT is the nominal model.

@@ -1,4 +1,4 @@
-"""``robotid reproduce``: a paper's tables and figures beside ours, with verdicts."""
+"""``robotid reproduce``: tables and figures of a paper, reproduced, with verdicts."""
 
 from pathlib import Path
 from typing import Annotated
@@ -35,8 +35,8 @@ def reproduce(
     """Reproduce a published system: tables, figures, and a verdict on every claim.
 
     Finished runs are kept in the folder and not repeated when the command is started again; tables,
-    figures and the page replace earlier ones when all is done. Exit 1 if a number is not where it
-    is expected, or a check fails.
+    figures and the page replace earlier ones when all is done. Exit 1 if a number is outside of its
+    expected range, or a check fails.
     """
     import os
 

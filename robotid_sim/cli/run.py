@@ -27,11 +27,11 @@ def run(
     estimator: Annotated[
         list[str] | None,
         options.item_option(
-            "estimators", "Estimator to run beside the configured ones, repeatable."
+            "estimators", "Estimator to run in addition to the configured ones, repeatable."
         ),
     ] = None,
     dry_run: Annotated[
-        bool, options.flag("--dry-run", "Print what would be done; do nothing.")
+        bool, options.flag("--dry-run", "Print the plan of the study; run nothing.")
     ] = False,
     view: options.ShowMotion = False,
     json: options.Json = False,
@@ -48,8 +48,8 @@ def run(
     Writes report.html, result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5,
     estimate.json, parameters.csv, run.log, meshes/ and manifest.json into OUT, all at once at the
     end; until then they are in OUT/incomplete, and the results of an earlier run stay in place.
-    Other files
-    in OUT are kept. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be used.
+    Other files in OUT are kept. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be
+    used.
     """
     from robotid_sim.pipeline.study import plan_study
     from robotid_sim.report.study_report import plan_text, study_details, study_text

@@ -7,7 +7,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
 LOG_SUFFIXES = (".h5", ".csv")
-"""Of logs."""
+"""Suffixes of log files."""
 
 
 @command("seed", "plugin", "nominal", "preset", "plant_friction", "plant_drive", "engine")

@@ -1,4 +1,4 @@
-"""From the options that several commands share to a configuration."""
+"""Make a configuration from the options that several commands share."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def recipe(study: StudyConfig) -> "Recipe":
-    """Return how a reader gets the page of the command that is running."""
+    """Return the instructions to reproduce the page of the running command."""
     from robotid_sim.report.sections import Recipe
 
     return Recipe(
@@ -27,7 +27,7 @@ def recipe(study: StudyConfig) -> "Recipe":
 
 
 def study_config(shared: SharedOptions) -> StudyConfig:
-    """Return the configuration file's content with the command line's options on top."""
+    """Return the configuration of the file, overridden by the options of the command line."""
     robot: dict[str, Any] = {"base": shared.base, "tip": shared.tip}
     robot["payload"] = None if shared.payload is None else parse_payload(shared.payload)
     robot["assume_limits"] = shared.assume_limits or None
@@ -52,7 +52,7 @@ def study_config(shared: SharedOptions) -> StudyConfig:
     load_plugins(shared.plugin or ())
     study = load_config(shared.config, overrides, trust_plugins=shared.trust_plugins)
     require_buildable(study)
-    if study.nominal.file is not None:  # must exist, also for commands that do without it
+    if study.nominal.file is not None:  # must exist, also for commands that do not use it
         try:
             find_urdf(study.nominal.file)
         except UnknownNameError as error:
@@ -91,8 +91,8 @@ def parse_payload(text: str, flag: str = "--payload") -> dict[str, Any]:
 
 
 def parse_load(text: str) -> PayloadConfig:
-    """Return a known load, of its mass alone or with its place."""
+    """Return a known load from its mass alone, or with center of mass and inertia."""
     load = validate(PayloadConfig, parse_payload(text, "--load"), f"--load '{text}'")
     if not load.mass > 0.0:
-        raise OptionError(f"--load '{text}': a load without mass shows nothing; give its mass")
+        raise OptionError(f"--load '{text}': drive gains need a load with mass; give its mass")
     return load

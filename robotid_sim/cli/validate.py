@@ -58,8 +58,8 @@ def validate(
 
     The loop compares the true, the nominal, the identified and other models, for the controllers,
     tasks and scenarios that `robotid list` knows; section [control] of the configuration has their
-    options. Exit 1 if a check fails. A machine's log is refused, for the machine is
-    not in the engine: use `robotid predict`.
+    options. Exit 1 if a check fails. A machine's log is refused, because the engine does not have
+    the machine: use `robotid predict`.
     """
     import os
 
@@ -70,7 +70,7 @@ def validate(
     from robotid_sim.report.page import write_page
 
     output.begin(out, report)
-    beside = out or estimate
+    stem = out or estimate
     with output.progress_line() as progress:
         validation = validate_estimate(
             estimate,
@@ -83,7 +83,7 @@ def validate(
             models=model,
             runs=runs,
             force=force,
-            failures=beside.with_name(beside.stem),
+            failures=stem.with_name(stem.stem),
             workers=workers or os.cpu_count() or 1,
             progress=progress,
         )

@@ -6,7 +6,7 @@ from robotid_sim.cli import view_options as of_view
 from robotid_sim.cli.command import command
 
 SIMULATION_OPTIONS = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "engine")
-"""Options that act on a motion that is simulated."""
+"""Options that act only on a simulated motion."""
 
 
 @command(
@@ -71,9 +71,9 @@ def view(
     plant = rid.build_robot(robot if folder is None else sources.model_in(folder), study.robot)
     settings.joint_of(plant)
     with output.progress_line() as progress:
-        sought = (trajectory, log, result, task, magnify)
+        inputs = (trajectory, log, result, task, magnify)
         shown = sources.ViewerMotions.from_inputs(
-            plant, study, *sought, progress, true=folder is None, engine_needed=not web
+            plant, study, *inputs, progress, true=folder is None, engine_needed=not web
         )
         if record is not None:
             recorded = shown.record(record, settings, fps, speed, time, progress)

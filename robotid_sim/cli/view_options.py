@@ -108,16 +108,16 @@ NoOpen = Annotated[bool, options.flag("--no-open", "Print the address only.")]
 
 
 def print_recording(recorded: Mapping[str, Any], file: Path, *, as_json: bool) -> None:
-    """Print what was written into a picture or film."""
+    """Print robot, number of frames and renderer of a picture or film."""
     frames = "1 frame" if recorded["frames"] == 1 else f"{recorded['frames']} frames"
     text = [f"{recorded['robot']}: {frames}, {recorded['renderer']} renderer"]
     output.print_result(recorded, text, [file], as_json=as_json)
 
 
 def is_browser_needed(record: Path | None, size: str | None, show: str | None) -> bool:
-    """Return whether a window is asked for where PyBullet is missing.
+    """Check whether a window is requested but PyBullet is not installed.
 
-    Raises `OptionError` if options of the window are given there.
+    Raises `OptionError` if options of the window are given then.
     """
     from robotid_sim.viewer.display import is_pybullet_installed
 
@@ -132,7 +132,7 @@ def is_browser_needed(record: Path | None, size: str | None, show: str | None) -
 
 
 def rates(record: Path | None, fps: float | None, speed: float | None) -> tuple[float, float]:
-    """Return frames per second and speed; raise `OptionError` if a picture is given any."""
+    """Return frames per second and speed; raise `OptionError` if they are given for a picture."""
     if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
         raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
     return choices.FRAME_RATE if fps is None else fps, 1.0 if speed is None else speed
@@ -147,7 +147,7 @@ def settings_of(
     *,
     windowed: bool,
 ) -> choices.ViewSettings:
-    """Return size, camera, layers and renderer as they are asked for."""
+    """Return the view settings from size, camera, layers and renderer of the command line."""
     sides = (size or (choices.WINDOW if windowed else choices.PICTURE)).lower().split("x")
     if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
         raise OptionError(f"--size '{size}' is not of the form 640x480")

@@ -15,7 +15,7 @@ from robotid_sim.report.replay.motions import Replay, logs_motion, task_motion
 from robotid_sim.viewer.sources import ViewerMotions
 
 HOST_ADDRESS = "127.0.0.1"
-"""Nobody else's computer reaches it."""
+"""Address of the server; other computers cannot reach it."""
 
 
 def serve_motions(
@@ -59,7 +59,7 @@ def serve(
 
 
 def _serve_until_interrupted(server: ThreadingHTTPServer) -> None:
-    """Serve until Ctrl-C, which is how this ends and no interruption of work."""
+    """Serve until Ctrl-C, which ends the server without an error."""
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         server.serve_forever(poll_interval=0.2)
@@ -90,7 +90,7 @@ def _server(page: bytes, port: int) -> ThreadingHTTPServer:
             self.wfile.write(page)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing of requests."""
+            """Do not log requests."""
 
     try:
         return _PageServer((HOST_ADDRESS, port), PageHandler)

@@ -16,7 +16,7 @@ class Load:
     """A rigid load at the tip."""
 
     mass: float
-    """[kg]."""
+    """Mass [kg]."""
     com: Float1D
     """Center of mass in the tip frame [m], shape (3,)."""
     inertia: Float2D
@@ -29,7 +29,7 @@ class Load:
             raise OptionError(f"a load for a controller has a positive mass, not {self.mass:g} kg")
 
 
-def _numbers(values: Float1D, digits: int = 6) -> list[float]:
+def _round(values: Float1D, digits: int = 6) -> list[float]:
     return [float(f"{value:.{digits}g}") + 0.0 for value in np.ravel(values)]
 
 
@@ -37,9 +37,9 @@ def _write_urscript(load: Load) -> str:
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = load.inertia
     tensor = np.array([xx, yy, zz, xy, xz, yz])
     return (
-        f"set_target_payload({load.mass:.6g}, {_numbers(load.com)}, {_numbers(tensor)})\n"
+        f"set_target_payload({load.mass:.6g}, {_round(load.com)}, {_round(tensor)})\n"
         "# before 5.10: "
-        f"set_payload({load.mass:.6g}, {_numbers(load.com)})\n"
+        f"set_payload({load.mass:.6g}, {_round(load.com)})\n"
     )
 
 
@@ -47,8 +47,8 @@ def _write_franka(load: Load) -> str:
     """Write the end effector of Franka's Desk; matrices are column by column."""
     content = {
         "mass": load.mass,
-        "centerOfMass": _numbers(load.com),
-        "inertia": _numbers(load.inertia.T),
+        "centerOfMass": _round(load.com),
+        "inertia": _round(load.inertia.T),
         "transformation": np.eye(4).ravel().tolist(),
     }
     return json.dumps(content, indent=1) + "\n"
@@ -59,9 +59,9 @@ def _write_kuka(load: Load) -> str:
     moments, axes = np.linalg.eigh(load.inertia)
     axes[:, 2] *= np.linalg.det(axes)  # a right-handed frame
     angles = Rotation.from_matrix(axes).as_euler("ZYX", degrees=True)
-    x, y, z = _numbers(1e3 * load.com)
-    a, b, c = _numbers(angles)
-    jx, jy, jz = _numbers(moments)
+    x, y, z = _round(1e3 * load.com)
+    a, b, c = _round(angles)
+    jx, jy, jz = _round(moments)
     return (
         f"LOAD_DATA[1] = {{M {load.mass:.6g}, CM {{X {x}, Y {y}, Z {z}, A {a}, B {b}, C {c}}}, "
         f"J {{X {jx}, Y {jy}, Z {jz}}}}}\n"
@@ -71,12 +71,12 @@ def _write_kuka(load: Load) -> str:
 def _write_inertial(load: Load) -> str:
     """Write the inertial element of a link in the tip frame."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = load.inertia
-    place = " ".join(map(repr, _numbers(load.com)))
+    origin = " ".join(map(repr, _round(load.com)))
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    cells = zip(names, _numbers(np.array([xx, xy, xz, yy, yz, zz])), strict=True)
+    cells = zip(names, _round(np.array([xx, xy, xz, yy, yz, zz])), strict=True)
     tensor = " ".join(f'{name}="{value!r}"' for name, value in cells)
     return (
-        f'<inertial>\n  <origin xyz="{place}" rpy="0 0 0"/>\n  <mass value="{load.mass:.6g}"/>\n'
+        f'<inertial>\n  <origin xyz="{origin}" rpy="0 0 0"/>\n  <mass value="{load.mass:.6g}"/>\n'
         f"  <inertia {tensor}/>\n</inertial>\n"
     )
 

@@ -18,7 +18,7 @@ from robotid_sim.trajectory.reference import Reference, Trajectory
 TEMPLATE_FOLDER = Path(__file__).with_name("templates")
 
 DECIMALS = {"rad": 7, "deg": 5}
-"""Decimals of a set point, some 1e-7 rad."""
+"""Decimals of a set point by unit; the resolution is about 1e-7 rad."""
 
 _NUMBER_PATTERN = re.compile(r"-?\d+\.\d+")
 
@@ -39,7 +39,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 def sample_set_points(target: Target, motion: Trajectory, speed: float) -> tuple[float, Reference]:
     """Sample a motion at a share of its speed; return the time between two points [s].
 
-    A stream has `target.rate` points a second at every speed; other files have the points of full
+    A stream has `target.rate` points per second at every speed; other files have the points of full
     speed.
     """
     dt = 1.0 / target.rate if target.is_stream else 1.0 / (target.rate * speed)
@@ -72,7 +72,7 @@ def read_motion(target: Target, robot: Robot, text: str, dt: float) -> PlayedMot
     """
     rows = [match.groupdict() for match in re.finditer(target.motion.row, text, re.MULTILINE)]
     scale = _unit_scale(target, robot)
-    arrays = {name: _numbers(rows, name, robot.dof) * scale for name in rows[0]} if rows else {}
+    arrays = {name: _parse(rows, name, robot.dof) * scale for name in rows[0]} if rows else {}
     if len(rows) < 2:
         raise FileFormatError(f"the file for {target.name} has {len(rows)} set points; give two")
     zeros = np.zeros_like(arrays["q"])
@@ -80,7 +80,7 @@ def read_motion(target: Target, robot: Robot, text: str, dt: float) -> PlayedMot
     return PlayedMotion.from_set_points(robot.joint_names, dt, points, target.interpolation)
 
 
-def _numbers(rows: list[dict[str, str]], name: str, dof: int) -> Float2D:
+def _parse(rows: list[dict[str, str]], name: str, dof: int) -> Float2D:
     values = [_NUMBER_PATTERN.findall(row[name]) for row in rows]
     if wrong := [k for k, row in enumerate(values, start=1) if len(row) != dof]:
         count = len(values[wrong[0] - 1])

@@ -1,4 +1,4 @@
-"""The motion that a controller makes of the set points in a file."""
+"""The motion of a controller through the set points of a file."""
 
 from dataclasses import dataclass
 from typing import Literal

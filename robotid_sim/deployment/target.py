@@ -1,6 +1,6 @@
 """Targets: controllers of robots with the files that they read and the logs that they write.
 
-A target is a TOML file beside this module; the files of its packages are templates.
+A target is a TOML file in the folder ``targets``; the files of its packages are templates.
 """
 
 from functools import cache
@@ -59,7 +59,7 @@ class Target(ConfigSection):
     rate: float = Field(ge=MIN_RATE, le=MAX_RATE)
     """Set points per second, at full speed."""
     is_stream: bool = True
-    """Whether the rate is that of a clock; otherwise set points are those of full speed."""
+    """Whether the rate is constant; otherwise every speed has the set points of full speed."""
     interpolation: Interpolation
     """Motion between set points: smoothed lines, a clamped cubic spline, or quintics."""
     unit: Literal["rad", "deg"] = "rad"
@@ -68,13 +68,13 @@ class Target(ConfigSection):
     files: dict[str, str] = Field(default_factory=dict)
     """Template by the name of each further file."""
     steps: tuple[str, ...]
-    """What the operator does, one sentence each."""
+    """Steps of the operator, one sentence each."""
     stop: str
     """How to stop the motion."""
     watchdog: str
-    """What stops the motion by itself."""
+    """Condition at which the controller stops the motion."""
     record: str
-    """What to record."""
+    """Signals to record."""
     notes: tuple[str, ...] = ()
     profile: str | None = None
     """Profile of the importer for its logs."""
@@ -89,7 +89,7 @@ class Target(ConfigSection):
         return self.model_copy(update={"rate": rate})
 
     def require_robot(self, robot: Robot) -> None:
-        """Raise `OptionError` if the controller has another number of joints, or other ones."""
+        """Raise `OptionError` if the controller does not fit the number or kind of the joints."""
         if self.dof and robot.dof not in self.dof:
             counts = " or ".join(map(str, self.dof))
             raise OptionError(

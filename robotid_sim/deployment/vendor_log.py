@@ -1,4 +1,4 @@
-"""Write a log as a controller or its recorder writes it."""
+"""Write a log in the format of a controller or of its recorder."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ from robotid_sim.errors import require_extra
 from robotid_sim.measurement.log import Log
 
 STAMP_UNITS = {"IPOC": 1e-3}
-"""Unit of stamps by the name of their column, where it is not s [s]."""
+"""Unit of time stamps [s] by the name of their column; other columns are in seconds."""
 
 STATES_TOPIC = "/joint_states"
 

@@ -34,7 +34,7 @@ class PrintedMark(StrictModel):
     """A curve, points, a band or a box."""
 
     draw: Literal["curve", "points", "band", "box"] = "curve"
-    """A band spans all runs, a box their quartiles."""
+    """Kind of mark; a band spans all runs, a box their quartiles."""
     label: str | None = None
     """Label; by default the label of the method."""
     color: str
@@ -56,13 +56,13 @@ class PrintedMark(StrictModel):
     column: int | None = None
     """Column of y, if it has columns."""
     x: str = ""
-    """Value of the first run, or a computed value; by default the number of the sample."""
+    """Name of a value of the first run, or of a computed value; by default sample numbers."""
     x_entry: int | None = None
     x_column: int | None = None
     average: Literal["", "median", "mean", "mean of cases", "every run"] = ""
     """Kind of average over all runs; by default the first run is drawn."""
     along: Literal["", "case", "of"] = ""
-    """Plot over cases or methods with numbers as names: means, or every run."""
+    """Plot over cases or methods whose names are numbers: means, or every run."""
     over: str = ""
     """Method whose mean divides the means along methods."""
     absolute: bool = False
@@ -82,7 +82,7 @@ class PrintedMark(StrictModel):
         label = labels.get(self.of, self.of) if self.label is None else self.label
         if self.draw == "box":
             values = table.values(self.study, self.of, self.y, self.case)
-            yield from _box(values, self.place, self.color)
+            yield from _draw_box(values, self.place, self.color)
             return
         x, y = self.points(table)
         if self.draw == "points":
@@ -124,7 +124,7 @@ class PrintedMark(StrictModel):
         y = np.maximum(np.abs(y) if self.absolute else y, self.floor) * self.scale / self.unit
         if not self.x:
             return np.arange(1.0, y.size + 1.0), y
-        x = _part(self._value(table, self.of, self.x), self.x_entry, self.x_column) / self.x_unit
+        x = _pick(self._value(table, self.of, self.x), self.x_entry, self.x_column) / self.x_unit
         is_drawn = ~(x < self.start)
         return x[is_drawn], y[is_drawn]
 
@@ -138,7 +138,7 @@ class PrintedMark(StrictModel):
     def _average(self, table: TrialTable, of: str) -> Float:
         """Read y of a method, of the first run or as an average."""
         if not self.average:
-            return _part(self._value(table, of, self.y), self.entry, self.column)
+            return _pick(self._value(table, of, self.y), self.entry, self.column)
         cases = table.cases(self.study, of) if self.average == "mean of cases" else [self.case]
         runs = [table.values(self.study, of, self.y, case) for case in cases]
         average = np.median if self.average == "median" else np.mean
@@ -146,16 +146,16 @@ class PrintedMark(StrictModel):
         return np.asarray(means[0] if len(means) == 1 else np.mean(means, axis=0))
 
 
-def _part(values: Float, entry: int | None, column: int | None) -> Float:
+def _pick(values: Float, entry: int | None, column: int | None) -> Float:
     """Select a row or a column of values."""
     values = values if entry is None else values[entry]
     return np.asarray(values if column is None else values[:, column])
 
 
-def _box(values: Float1D, place: float, role: str) -> Iterator[Mark]:
+def _draw_box(values: Float1D, place: float, role: str) -> Iterator[Mark]:
     """Draw a horizontal box plot of values, shape (N,), at a height.
 
-    The box spans the quartiles, whiskers reach to the last value within 1.5 of their distance, and
+    The box spans the quartiles, whiskers span the values within 1.5 interquartile ranges of it, and
     points are outliers.
     """
     low, middle, high = np.percentile(values, (25.0, 50.0, 75.0))
@@ -190,7 +190,7 @@ class PrintedPanel(StrictModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_several(cls, content: Any) -> Any:
+    def _expand_variants(cls, content: Any) -> Any:
         return content | {"marks": [m for mark in content["marks"] for m in variants(mark)]}
 
     def build(self, table: TrialTable, labels: Mapping[str, str]) -> Panel | Space:
@@ -227,7 +227,7 @@ class PrintedFigure(StrictModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_several(cls, content: Any) -> Any:
+    def _expand_variants(cls, content: Any) -> Any:
         panels = [p for panel in content.get("panels", ()) for p in variants(panel)]
         return content | {"panels": panels}
 

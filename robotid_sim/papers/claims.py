@@ -7,8 +7,8 @@ a log or the timed code, is not testable, independent of measurements. No verdic
 
 The *nulls* of a claim are the values of guessing, random search or an ablation of the method; if
 one of them also meets the rule, this is a condition. A band is a range in which the claim holds, so
-that band and verdict agree; a claim that is expected to fail has an *expected* range instead. A
-testable claim has one of them. A check tests only robotid_sim, or a value that is not in the paper.
+that band and verdict agree; a claim that is expected to fail has an *expected* range instead.
+Every testable claim has one of the two. A check tests only robotid_sim, or an unpublished value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -100,11 +100,11 @@ class PrintedClaim(StrictModel):
     expected: RangeInWords | None = None
     """Range of the measured number of a claim that is expected to fail, instead of a band."""
     holds: Rule = Field(default={})
-    """Ranges in which the claim holds; empty for the band."""
+    """Ranges in which the claim holds; empty if this is the band."""
     nulls: dict[str, str | Measure] = Field(default={})
-    """Value of guesses, random search or an ablation instead of `ours`, or the name of its fact."""
+    """Value of guesses, random search or an ablation instead of `ours`, or the name of a fact."""
     fully: Rule = Field(default={})
-    """Ranges in which it holds without its conditions; empty for none."""
+    """Ranges in which the claim holds without its conditions; empty if there are none."""
     conditions: tuple[str, ...] = ()
     """Conditions of a claim that holds."""
     missing: str = ""
@@ -300,8 +300,8 @@ class Claim:
         if self.is_within is not False or aim is None:
             return ""
         value, ends = float(self.ours), [end for end in (aim.lower, aim.upper) if end is not None]
-        by, side = min((abs(value - end), "below" if value < end else "above") for end in ends)
-        text = f"{by:.3g} {self.printed.unit}".strip() + f" {side} the expected range"
+        gap, side = min((abs(value - end), "below" if value < end else "above") for end in ends)
+        text = f"{gap:.3g} {self.printed.unit}".strip() + f" {side} the expected range"
         undecided = self.outcome == "undecided"
         return f"undecided: {text}, which its interval overlaps" if undecided else text
 
@@ -319,7 +319,7 @@ def judge(
     measurements: Mapping[str, MeasuredValue],
     satisfied: Mapping[RunsNeeded, bool],
 ) -> tuple[Claim, ...]:
-    """Judge the claims of a paper, in its order.
+    """Judge the claims of a paper, in the order of its file.
 
     `measurements` are by the name of their claim; `satisfied` states whether there are enough runs
     for a verdict. Raises `OptionError` if a claim is printed and not measured, measured and not

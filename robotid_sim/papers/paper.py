@@ -196,7 +196,7 @@ class Paper(ABC):
         facts : mapping of str to Any
             Values for the texts of the page.
         charts, tables : iterable
-            Placed by their names; tables without a place are only written.
+            Placed on the page by their names; a table without a place is only written as CSV.
         table : TrialTable
             Results of all trials.
 
@@ -211,12 +211,12 @@ class Paper(ABC):
             "any": True,
         }
         complete = self.sheet.tables(facts, tables, table)
-        drawn = (*charts, *self.sheet.charts(table))
+        all_charts = (*charts, *self.sheet.charts(table))
         return Reproduction(
             paper=self,
             finding=fill(self.sheet.finding, facts),
             claims=judge(self.sheet.claim, measurements, enough),
-            sections=self.sheet.sections(facts, drawn, complete),
+            sections=self.sheet.sections(facts, all_charts, complete),
             tables=complete,
             quick=lab.quick,
         )

@@ -123,7 +123,7 @@ def reproduce(
     results = []
     with ExitStack() as stack:
         if paper == ALL_PAPERS:
-            top = stack.enter_context(_folder(folder, (OVERVIEW_FILE,), "all papers", command))
+            root = stack.enter_context(_folder(folder, (OVERVIEW_FILE,), "all papers", command))
         for each, target in zip(chosen, folders, strict=True):
             lab = ReproductionSetup(
                 folder=target / "trials",
@@ -144,7 +144,7 @@ def reproduce(
             from robotid_sim.report.page import write_page  # loads matplotlib
             from robotid_sim.report.reproduction_report import overview_report
 
-            write_page(overview_report(results, command, versions()), top / OVERVIEW_FILE)
+            write_page(overview_report(results, command, versions()), root / OVERVIEW_FILE)
     page = folder / (OVERVIEW_FILE if paper == ALL_PAPERS else "report.html")
     return Reproductions(tuple(results), page, tuple(folders))
 

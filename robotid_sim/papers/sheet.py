@@ -2,9 +2,10 @@
 
 Entries of the file have names, and one entry may declare several::
 
-    [claim."torque-{scenario}"] each = [{scenario = "nominal", needs = "full"}, {scenario =
-    "disturbed", needs = "runs"}] claim = "QPSO's torque is closest to the reference's
-    ({scenario})." judged = "{needs}"
+    [claim."torque-{scenario}"]
+    each = [{scenario = "nominal", needs = "full"}, {scenario = "disturbed", needs = "runs"}]
+    claim = "QPSO's torque is closest to the reference's ({scenario})."
+    judged = "{needs}"
 
 Other names in braces are replaced by ``facts``: numbers of the trial table, see `Measure`.
 """
@@ -105,9 +106,9 @@ class ClaimSheet(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _split_by_name(cls, content: Any) -> Any:
-        """Convert entries by name to lists of entries, and expand those for several."""
+        """Convert named entries to lists, and expand entries that declare several."""
         kinds = ("figure", "table", "claim")
-        entries = {kind: list(_entries(content.get(kind, {}))) for kind in kinds}
+        entries = {kind: list(_list_entries(content.get(kind, {}))) for kind in kinds}
         return {**content, **entries}
 
     def measure_facts(self, table: TrialTable) -> Facts:
@@ -182,8 +183,8 @@ class ClaimSheet(StrictModel):
         return tuple(sections)
 
 
-def _entries(by_name: Any) -> Iterable[Any]:
-    """Yield the entries of the file with their names, and expand those for several.
+def _list_entries(by_name: Any) -> Iterable[Any]:
+    """Yield the entries of the file with their names, and expand entries that declare several.
 
     A list of entries with names, as in a short file, is not changed.
     """

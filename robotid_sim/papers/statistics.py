@@ -22,10 +22,10 @@ Measurement = tuple[float, Ends]
 """A number and its interval."""
 MIN_RUNS_OF_SPREAD = 12
 """Smallest number of runs for the interval of a ratio of spreads."""
-MIN_RUNS_OF_LOGS = 4
+MIN_RUNS_OF_INTERVAL = 4
 """Smallest number of runs for Welch's interval and the interval of a correlation."""
 OUTLIER_DISTANCE = 1.5
-"""Distance of an outlier from the quartiles, over the distance of the quartiles."""
+"""Smallest distance of an outlier from the quartiles, over the interquartile range."""
 MIN_DEVIATION = 1e-12
 """Value that replaces a deviation of zero in divisions."""
 
@@ -33,8 +33,8 @@ MIN_DEVIATION = 1e-12
 def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> Ends:
     """Estimate the interval of the mean of independent runs; None for fewer than four.
 
-    Student's t; for two or three runs it would be too wide. If it extends below zero for positive
-    values, such as costs with a rare large value, the bootstrap is used.
+    It is Student's interval, which is too wide for less than four runs. If it extends below zero
+    for positive values, such as costs with a rare large value, the bootstrap is used.
     """
     sample = np.asarray(values, dtype=float)
     if sample.size < 4:
@@ -111,7 +111,7 @@ def _compare_geometric_means(a: Float1D, b: Float1D) -> Measurement:
     """Divide two geometric means of unpaired runs, with Welch's interval."""
     logs, others = np.log(a), np.log(b)
     ratio = float(np.exp(logs.mean() - others.mean()))
-    if min(logs.size, others.size) < MIN_RUNS_OF_LOGS:
+    if min(logs.size, others.size) < MIN_RUNS_OF_INTERVAL:
         return ratio, None
     ends = ttest_ind(logs, others, equal_var=False).confidence_interval()
     return ratio, (float(np.exp(ends.low)), float(np.exp(ends.high)))
@@ -150,7 +150,7 @@ def _gain_of_minima(a: Float1D, b: Float1D) -> Measurement:
 
 
 def are_outliers(a: Float1D) -> NDArray[np.bool_]:
-    """Check which values lie more than 1.5 quartile distances outside of the quartiles."""
+    """Check which values lie more than 1.5 interquartile ranges outside of the quartiles."""
     low, high = np.percentile(a, (25.0, 75.0))
     reach = OUTLIER_DISTANCE * (high - low)
     return np.asarray((a < low - reach) | (a > high + reach))
@@ -165,7 +165,7 @@ def _difference_of_outliers(a: Float1D, b: Float1D) -> Measurement:
 
 
 def _mean_where_reached(a: Float1D) -> Measurement:
-    """Average the runs that have a number; NaN without any."""
+    """Average the runs that have a number; NaN if no run has a number."""
     return _mean(a[np.isfinite(a)]) if np.isfinite(a).any() else (np.nan, None)
 
 
@@ -182,7 +182,7 @@ def _rank_correlation(a: Float1D, b: Float1D) -> Measurement:
     def correlation(x: Float1D, y: Float1D) -> float:
         return float(spearmanr(x, y).statistic)
 
-    if a.size < 5 * MIN_RUNS_OF_LOGS:
+    if a.size < 5 * MIN_RUNS_OF_INTERVAL:
         return correlation(a, b), None
     options = {"paired": True, "vectorized": False, "n_resamples": 2000}
     return correlation(a, b), _bootstrap((a, b), correlation, **options)

@@ -11,7 +11,7 @@ from robotid_sim.papers.claims import Claim
 from robotid_sim.section import number
 
 STORED_FILE = Path(__file__).parents[2] / "docs/papers/stored.json"
-"""Written by ``python bench/papers_table.py FOLDER ... --store``; not in the installed package."""
+"""File by ``python bench/papers_table.py FOLDER ... --store``; not in the installed package."""
 
 
 class StoredClaim(TypedDict):

@@ -76,14 +76,14 @@ class Column(Measure):
         except OptionError:  # no printed number, or no run
             return self.absent
         if self.shows == "interval":
-            return self._ends(ends)
-        text = value if isinstance(value, str) else self._number(value)
+            return self._format_ends(ends)
+        text = value if isinstance(value, str) else self._format_number(value)
         if self.shows == "± deviation":
             spread, _ = part.model_copy(update={"statistic": "sample deviation"}).estimate(table)
             return text if np.isnan(spread) else f"{text} ± {spread:.1g}"
-        return f"{text} ({self._ends(ends)})" if self.shows == "both" and ends else text
+        return f"{text} ({self._format_ends(ends)})" if self.shows == "both" and ends else text
 
-    def _number(self, value: float) -> str:
+    def _format_number(self, value: float) -> str:
         if self.format == "%":
             return percent(value, min(self.digits, 3))
         if self.format == "repr":
@@ -93,8 +93,8 @@ class Column(Measure):
         text = format(value, self.format) if self.format else number(value, self.digits)
         return self.absent if text in ("nan", "-") else text
 
-    def _ends(self, ends: Ends) -> str:
-        return "-" if ends is None else " … ".join(map(self._number, ends))
+    def _format_ends(self, ends: Ends) -> str:
+        return "-" if ends is None else " … ".join(map(self._format_number, ends))
 
 
 def settings_rows(chosen: Mapping[str, str]) -> TrialTable:
@@ -125,7 +125,7 @@ class TableRows(StrictModel):
     each: Literal["method", "case", "cell", "run", "entry"] = "method"
     """A cell is a case with a method; runs are counted from one."""
     compared: bool = False
-    """Whether the rows are the methods in ``over``, with which a column compares."""
+    """Whether the methods of the rows are those that a column compares with, as in ``over``."""
     entries: str = ""
     """Value of a run with one entry per row."""
     text: str = "{method}"
@@ -174,7 +174,7 @@ class PrintedTable(StrictModel):
     def build(self, table: TrialTable, facts: Facts, labels: Mapping[str, str]) -> Table:
         """Build the table."""
         columns: list[Column] = []
-        for column in self.columns:  # those of several entries, and summaries, are split
+        for column in self.columns:  # columns of several entries, and summaries, are split
             if "{j}" in column.heading and isinstance(column.entry, tuple):
                 changes: list[dict[str, Any]] = [
                     {"entry": k, "heading": column.heading.format(j=k + 1)} for k in column.entry

@@ -99,9 +99,9 @@ class TrialTable:
         return runs
 
     def values(self, study: str, method: str, metric: str, case: str | None = None) -> Float:
-        """Read a value of every run, shape (R, ...); NaN where a run has none.
+        """Read a value of every run, shape (R, ...); NaN for a value of None.
 
-        Raises `OptionError` if there are no runs, or no run has it.
+        Raises `OptionError` if there are no runs, or a run does not have the value.
         """
         try:
             return np.array([row[metric] for row in self.runs(study, method, case)], dtype=float)
@@ -278,7 +278,7 @@ class Measure(StrictModel):
 
     @field_validator("statistic")
     @classmethod
-    def _is_known(cls, name: str) -> str:
+    def _require_known(cls, name: str) -> str:
         names = (*SAMPLE_STATISTICS, *COMPARISON_STATISTICS, *PAIRED_STATISTICS)
         if name not in names:
             raise ValueError(f"unknown statistic '{name}'; known: {', '.join(names)}")
@@ -315,7 +315,7 @@ class Measure(StrictModel):
                 for name, value in named
             )
             return self.separator.join(texts), None
-        value, ends = _pick(parts, self.pick)
+        value, ends = _combine(parts, self.pick)
         if self.end and ends is not None:
             return self._display_value(ends[self.end == "upper"]), None
         if ends is None or not self.interval:
@@ -385,7 +385,7 @@ def _reduce(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:
     return np.asarray(values[..., list(entry) if isinstance(entry, tuple) else entry])
 
 
-def _pick(parts: Sequence[Measurement], pick: str) -> Measurement:
+def _combine(parts: Sequence[Measurement], pick: str) -> Measurement:
     """Select one of several estimates, or combine them."""
     values = [value for value, _ in parts]
     if pick == "mean":

@@ -50,7 +50,7 @@ from robotid_sim.pipeline.currents import add_constants, replace_constants
 from robotid_sim.pipeline.fit_plan import EstimationConfig
 
 WEAKEST_COUNT = 5
-"""Number of weakly identifiable parameters that are named for the next motion."""
+"""Number of weakly identifiable parameters that `next_steps` names."""
 
 _logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class Assessment:
 
     @property
     def models(self) -> dict[str, Robot]:
-        """The nominal robot, and the identified one if there is one."""
+        """The nominal model, and the identified model if it exists, by name."""
         models = {"nominal": self.nominal}
         return (
             models
@@ -147,7 +147,7 @@ class Assessment:
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """Causes of faults in all logs."""
+        """Causes of faults in any of the logs, without duplicates."""
         each = (d.causes for d in self.diagnoses if d is not None)
         return tuple(dict.fromkeys(cause for causes in each for cause in causes))
 
@@ -190,12 +190,12 @@ class Assessment:
 
     @cached_property
     def refit(self) -> Refit | None:
-        """Data for repeated fits in a page; None without a weighted fit."""
+        """Data with which the HTML report repeats the fit; None without a weighted fit."""
         return refit_of(self.fit)
 
     @property
     def least_known(self) -> dict[str, float]:
-        """Torque of one standard deviation over the noise, of weakly identifiable parameters."""
+        """RMS torque of one standard deviation over torque noise, of the weakest parameters."""
         chosen, problem = self.fit.chosen, self.fit.problem
         if chosen.cov is None:
             return {}
@@ -246,16 +246,16 @@ class Assessment:
     def report(
         self, path: str | Path, *, replay: bool = True, recipe: "Recipe | None" = None
     ) -> Path:
-        """Write the page of the identification (HTML).
+        """Write the HTML report of the identification.
 
         Parameters
         ----------
         path : str or Path
             File to write.
         replay : bool
-            Whether the page has a 3-D replay.
+            Whether the report has a 3-D replay.
         recipe : Recipe, optional
-            Instructions to reproduce the page.
+            Instructions to reproduce the report.
 
         Returns
         -------
@@ -327,7 +327,7 @@ def diagnose(
     nominal : Robot
         The nominal model.
     joint_parameters : sequence of str
-        Estimated parameters of every joint, of Fv, Fc, Fo and Ia.
+        Joint parameters that are estimated: some of Fv, Fc, Fo and Ia.
     basis : BaseParameters, optional
         The base parameters; by default those of `joint_parameters`.
 

@@ -71,7 +71,7 @@ class Setup:
     """The validation motion."""
     fit: FitPlan
     comparison: Comparison | None
-    """The closed loop; None for a study without one."""
+    """The closed loop; None if the study has no closed loop."""
     models: Mapping[str, Robot | None] = field(default_factory=dict)
     """Further models of the closed loop; None stands for the estimate with that name."""
     compares_filters: bool = False
@@ -90,18 +90,18 @@ class Setup:
         return list(dict.fromkeys(note for part in parts for note in part.assumptions))
 
 
-CHECK_TIME = 0.2
-"""Time of the loop in the home pose [s]."""
+REHEARSAL_DURATION = 0.2
+"""Duration of the run in the home pose that checks a study [s]."""
 
 
 def rehearse(setup: Setup) -> None:
     """Run the cell briefly in the home pose, and read its sensors.
 
-    It uses a separate random stream, so that the study does not depend on it. Raises
-    `RobotIdError` if the engine refuses the plant, or a sensor does not fit it.
+    The run has a separate random stream, so that the study does not depend on it. Raises
+    `RobotIdError` if the engine rejects the plant, or a sensor does not match the robot.
     """
     nominal, cell = setup.nominal, setup.cell
-    samples = max(20, round(CHECK_TIME * cell.rate))
+    samples = max(20, round(REHEARSAL_DURATION * cell.rate))
     rest = PointToPoint(nominal.joint_names, nominal.home, nominal.home, 0.0, samples * cell.dt)
     # A loop that diverges is a result: the study reports it and keeps its log.
     with suppress(SimulationDiverged, ControllerError), cell.open() as plant:
@@ -177,7 +177,7 @@ def build_setup(
     with add_clearance(nominal, excitation) as (plan, _):
         is_same_search = isinstance(plan.family, FourierOptions) and plan.count == 1
         if in_full or not (is_same_search and isinstance(plan.criterion, DOptimality)):
-            # Raises if there is none; the validation motion is found by such a search, too.
+            # Raises if no motion keeps the constraints, as the search for the validation motion does.
             sample_feasible(plan.problem(nominal, basis), streams("rehearsal"), 1)
         unseen = build_unseen(nominal, basis, plan, config, is_wide=in_full)
     setup = Setup(
@@ -207,7 +207,7 @@ def require_buildable(config: StudyConfig) -> None:
     build_sensors(config)
     build_part(FRICTION_LAWS, config.experiment.friction, "friction", "law")
     build_part(PLANT_DRIVES, config.experiment.drive, "drive", "kind")
-    # None by default, because not every command needs a motion.
+    # Without a name no engine is needed, because not every command simulates.
     if config.experiment.engine is not None:
         engine_named(config.experiment.engine)
     build_fit(config)
@@ -234,7 +234,7 @@ def build_cell(
     """Build the cell of an experiment, with the nominal model in its controller.
 
     Sensors and friction law are those of the configuration unless given. Raises `OptionError` or
-    `UnknownNameError` if one of them, a drive or an engine is invalid, `MissingExtraError` if the
+    `UnknownNameError` if a sensor, law, drive or engine is invalid, `MissingExtraError` if the
     engine is not installed, and `RankDeficientError` if a joint moves no inertia.
     """
     for robot in (plant, nominal):
@@ -264,7 +264,7 @@ def build_sensors(config: StudyConfig) -> tuple[Sensor, ...]:
 def build_part(
     registry: Registry[Part], table: Mapping[str, Any], name: str, key: str
 ) -> Part | None:
-    """Build a part of the plant, such as its friction, from a table; None for an empty one."""
+    """Build a part of the plant, such as its friction, from a table; None for an empty table."""
     options = dict(table)
     if not options:
         return None
@@ -290,10 +290,11 @@ def build_comparison(config: ControlConfig) -> Comparison:
 def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:
     """Build the conditions of a scenario such as ``payload+sinusoidal``, in the order of its name.
 
-    Options of conditions without a scenario are checked, too. Raises `UnknownNameError` if there is
-    no such condition, and `OptionError` if an option is invalid or a condition is named twice.
+    The options of all conditions are checked, also of those that `name` does not contain. Raises
+    `UnknownNameError` if there is no such condition, and `OptionError` if an option is invalid or a
+    condition is named twice.
     """
-    for other, values in options.items():  # also conditions without a scenario
+    for other, values in options.items():  # also conditions that the scenario does not name
         CONDITIONS.build(other, **values)
     parts = name.split(NAME_JOINER)
     if len(set(parts)) < len(parts):
@@ -329,10 +330,10 @@ def load_kernels(engine: str | None = None) -> None:
 
     The first compilation takes half a minute; another process can do it during the design.
 
-    The engine is by default the first that is installed; raises `MissingExtraError` if it is not.
+    The default is the first installed engine; raises `MissingExtraError` without an engine.
     """
     robot, config = load_robot("twolink"), StudyConfig()
-    with Plant(robot, engine=engine) as plant:  # the longest compilation, needed last
+    with Plant(robot, engine=engine) as plant:  # takes longest to compile, is needed last
         plant.step(np.zeros(robot.dof))
     # A short motion of 0.3 rad in 3 s has enough rows for a filter.
     path = PointToPoint(robot.joint_names, robot.home, robot.home + 0.3, 0.0, 3.0)

@@ -45,12 +45,12 @@ HARMONIC_FAMILIES = ("fourier", "fourier-quintic", "cartesian-fourier")
 TRAJECTORY_SUFFIX = ".json"
 
 MAX_CLEARANCE = 0.8 * DISTANCE_CUTOFF
-"""Largest clearance [m]: the solver also needs larger distances."""
+"""Largest clearance [m]; smaller than the cut-off, because the solver needs larger distances."""
 
 
 @one_blas_thread()
 def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> DesignPlan:
-    """Build the plan of the excitation, with the prior of existing files.
+    """Build the plan of the excitation, with the prior from the files of `design.prior`.
 
     Raises
     ------
@@ -60,10 +60,10 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
     design, rate = config.design, config.experiment.rate
     family = build_family(design)
     if 2.0 * getattr(family, "harmonics", 0) >= family.period * rate:
-        most = f"{0.5 * family.period * rate:g} for {family.period:g} s at {rate:g} Hz"
-        raise OptionError(f"design.harmonics is {design.harmonics}; it must be less than {most}")
+        limit = f"{0.5 * family.period * rate:g} for {family.period:g} s at {rate:g} Hz"
+        raise OptionError(f"design.harmonics is {design.harmonics}; it must be less than {limit}")
     require_samples(family.periods * family.period, rate, f"design.periods = {family.periods}")
-    start = _expand_option(nominal, "start", design.constraints.start)
+    start = _to_array(nominal, "start", design.constraints.start)
     settings = design.constraints
     constraints: list[MotionConstraint] = []
     if settings.uncertainty > 0.0:
@@ -77,7 +77,7 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
         constraints=tuple(constraints),
         start=start,
         **_space(nominal, start, design.constraints),
-        noise_std=_expand_option(nominal, "noise_std", design.noise_std),
+        noise_std=_to_array(nominal, "noise_std", design.noise_std),
         prior_names=tuple(str(path) for path in design.prior),
         count=design.count,
         jointly=design.jointly,
@@ -85,7 +85,7 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
     )
     if not design.prior:
         return plan
-    priors = (_information(path, nominal, basis, plan) for path in design.prior)
+    priors = (_compute_prior(path, nominal, basis, plan) for path in design.prior)
     return replace(plan, prior=sum(priors, Prior.none(basis.rank)))
 
 
@@ -111,14 +111,14 @@ def build_search(design: DesignConfig) -> GradientSearch | SwarmSearch:
 
 
 def build_space(nominal: Robot, config: StudyConfig) -> FreeSpace | None:
-    """Build the space with the clearance of links; None without clearance."""
+    """Build the space in which links keep their clearance; None without clearance."""
     settings = config.design.constraints
-    start = _expand_option(nominal, "start", settings.start)
+    start = _to_array(nominal, "start", settings.start)
     return free_space(nominal, DesignPlan(start=start, **_space(nominal, start, settings)))
 
 
 def _space(nominal: Robot, start: Float1D | None, settings: ConstraintsConfig) -> dict[str, Any]:
-    """Return clearance, floor and assumptions of a plan."""
+    """Return the fields `clearance`, `floor` and `assumptions` of a plan."""
     if settings.contact:
         return {}
     if settings.clearance > MAX_CLEARANCE:
@@ -135,7 +135,7 @@ def _space(nominal: Robot, start: Float1D | None, settings: ConstraintsConfig) -
     return {"clearance": settings.clearance, "floor": floor, "assumptions": notes}
 
 
-def _expand_option(nominal: Robot, name: str, values: tuple[float, ...] | None) -> Float1D | None:
+def _to_array(nominal: Robot, name: str, values: tuple[float, ...] | None) -> Float1D | None:
     if values is None:
         return None
     if len(values) != nominal.dof:
@@ -160,7 +160,7 @@ def build_family(design: DesignConfig) -> ExcitationFamily:
 
 
 def build_criterion(design: DesignConfig, name: str | None = None) -> Criterion:
-    """Build the criterion of a design, or another one with its defaults."""
+    """Build the criterion of a design, or the criterion `name` with its defaults."""
     if name is not None and name != design.criterion:
         return CRITERIA.build(name)
     return CRITERIA.build(design.criterion, **design.criterion_options)
@@ -177,7 +177,7 @@ def build_unseen(
     """Build the validation motion of one period, which is not optimized.
 
     It is a Fourier series for any family of the excitation, and respects the constraints of the
-    plan; see `in_space`. Raises `InfeasibleError` if no random candidate does.
+    plan. Raises `InfeasibleError` if no random candidate does.
     """
     design, rng = config.design, Streams(config.seed)("unseen design")
     options = FourierOptions(
@@ -198,7 +198,7 @@ def build_unseen(
 
 
 def require_whole_steps(period: float, rate: float) -> None:
-    """Raise unless a control rate divides the period and the approach."""
+    """Raise unless period and approach have a whole number of samples at the control rate."""
     for name, time in (("period", period), ("approach", APPROACH_STEP)):
         samples = time * rate
         if abs(samples - round(samples)) > GRID_TOLERANCE:
@@ -212,8 +212,8 @@ def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, r
     """Raise if the excitation is too short for a fit, or rows have the wrong number of joints."""
     rows.require_joints(nominal.dof)
     dt, family = 1.0 / config.experiment.rate, build_family(config.design)
-    most = max(basis.rank, base_parameters(nominal, JOINT_SYMBOLS).rank)
-    needed = 2 * most // nominal.dof + 1  # rows for a comparison of preprocessors
+    rank = max(basis.rank, base_parameters(nominal, JOINT_SYMBOLS).rank)
+    needed = 2 * rank // nominal.dof + 1  # rows for a comparison of preprocessors
     shortest = rows.shortest_period(dt, needed)
     if not shortest <= family.period < np.inf:
         raise OptionError(
@@ -222,8 +222,8 @@ def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, r
         )
 
 
-def _information(path: Path, nominal: Robot, basis: BaseParameters, plan: DesignPlan) -> Prior:
-    """Compute the information of the expected log of a trajectory, or of the rows of a log."""
+def _compute_prior(path: Path, nominal: Robot, basis: BaseParameters, plan: DesignPlan) -> Prior:
+    """Compute the information of a file: a log, or a trajectory with its expected log."""
     if path.suffix == TRAJECTORY_SUFFIX:
         trajectory = load_trajectory(path, nominal)
         require_runnable(trajectory, nominal, plan.rate, str(path))

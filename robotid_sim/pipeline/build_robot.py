@@ -69,7 +69,7 @@ def build_robot(
     if other_branches and not (config.base or config.tip):
         _warn_once(
             f"{built.name}: chain from '{built.base}' to '{built.tip}', with "
-            f"{', '.join(other_branches)} locked; choose another one by --base and --tip"
+            f"{', '.join(other_branches)} locked; choose another chain by --base and --tip"
         )
     if config.repair:
         built = built.repair()
@@ -90,7 +90,7 @@ def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
 
     Its home pose respects the torque limits. Raises `UrdfError` or `UnknownNameError` if the file
     cannot be used, `InconsistentInertiaError` for inconsistent inertia without repair,
-    `OptionError` for another robot, and `InfeasibleError` if gravity exceeds the torque limits.
+    `OptionError` for another robot's file, `InfeasibleError` if gravity exceeds the torque limits.
     """
     settings: NominalConfig = config.nominal
     if settings.file is not None:
@@ -104,9 +104,9 @@ def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
 
 
 def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
-    """Build the nominal model for a log: for a log of a machine the robot itself, or the file.
+    """Build the nominal model for a log.
 
-    For a simulated log and for errors see `build_nominal`.
+    For a log of a machine without a nominal file it is `robot` itself; else see `build_nominal`.
     """
     if log.origin == "machine" and config.nominal.file is None:
         return robot
@@ -117,8 +117,8 @@ def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
 def build_basis(
     nominal: Robot, config: StudyConfig, measured: Bool1D | None = None
 ) -> BaseParameters:
-    """Compute the base parameters of a study, of the joints with measured torque.
+    """Compute the base parameters of a study, for the joints with measured torque (`measured`).
 
-    Raises `OptionError` if a joint parameter that the configuration considers is unknown.
+    Raises `OptionError` if a joint parameter of the configuration is unknown.
     """
     return base_parameters(nominal, config.estimation.joint_parameters, measured)

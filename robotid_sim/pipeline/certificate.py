@@ -34,8 +34,7 @@ from robotid_sim.validation.agreement import Difference
 from robotid_sim.validation.fit_tests import difference_range, share_limit
 
 SetupOfSeed = Callable[[int], Setup]
-"""Function that builds the study of a seed: a function of a module or a `functools.partial` of one.
-"""
+"""Function that builds the study of a seed; it must be possible to pickle it for workers."""
 
 
 @public_value
@@ -83,8 +82,8 @@ def certificate(
     """Run the study of every seed in both engines, and judge all of them together.
 
     `setup_of` builds the study of a seed, with its nominal model, excitation and noise. Workers
-    share the seeds, or the loops of a single seed. Raises
-    `MissingExtraError` if an engine is not installed.
+    share the seeds, or the closed loops of a single seed. Raises `MissingExtraError` if an engine
+    is not installed.
     """
     engines = both_engines()
     if len(seeds) == 1:
@@ -93,7 +92,7 @@ def certificate(
         comparisons = [compare_engines(setup, runs, workers=workers, progress=progress)]
     else:
         comparisons = map_tasks(
-            partial(_cross_seed, setup_of, engines, seeds[0]),
+            partial(_compare_for_seed, setup_of, engines, seeds[0]),
             seeds,
             workers,
             lambda share: progress("certify", share),
@@ -142,7 +141,7 @@ def certify(
     MissingExtraError
         If an engine is not installed.
     OptionError, UnknownNameError, InfeasibleError
-        As by `build_setup`.
+        See `build_setup`.
     """
     both_engines()
     config = (config or StudyConfig()).with_seed(seed)
@@ -157,7 +156,7 @@ def _setup_of_seed(plant: Robot, config: StudyConfig, seed: int) -> Setup:
     return build_setup(plant, config.with_seed(seed))
 
 
-def _cross_seed(
+def _compare_for_seed(
     setup_of: SetupOfSeed, engines: Sequence[str], first: int, seed: int
 ) -> EngineComparison:
     """Compare the engines for a seed; only the first seed keeps its large logs."""
@@ -177,14 +176,14 @@ def judge(comparisons: Sequence[EngineComparison]) -> VerdictResult:
     gaps = [validation.remaining_gap for validation in validations]
     with_laps = any(gap is not None for gap in gaps)
     checks = [
-        _worst(
+        _check_largest(
             "model_predicts_other_engine",
             validations,
             [v.worst_error for v in validations],
             limits.model_error,
         ),
         *(
-            [_worst("tracking_gap_closed_in_other_engine", validations, gaps, limits.gap)]
+            [_check_largest("tracking_gap_closed_in_other_engine", validations, gaps, limits.gap)]
             if with_laps
             else []
         ),
@@ -205,7 +204,7 @@ def judge(comparisons: Sequence[EngineComparison]) -> VerdictResult:
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
 
 
-def _worst(
+def _check_largest(
     name: str, validations: Sequence[EngineValidation], values: Sequence[float | None], limit: float
 ) -> CheckResult:
     """Check the largest value and name its engines and seed; a missing value fails."""
@@ -218,7 +217,7 @@ def _worst(
 
 
 def _share_within(pairs: Sequence[Difference]) -> float | None:
-    """Return the share of parameters within their intervals over all pairs; None without any."""
+    """Compute the share of all differences within their intervals; None without pairs."""
     counts = [len(pair.names) for pair in pairs]
     if not counts:
         return None

@@ -45,9 +45,9 @@ class RobotCheck:
     unlikely_masses: Sequence[str] | None
     """Descriptions of masses that deviate from the nominal model; None without a nominal file."""
     implausible: Sequence[Fault]
-    """Implausible values for the size of the robot, such as inertia in another unit."""
+    """Values that are implausible for the size of the robot, such as inertia in another unit."""
     prospect: Mapping[str, Any]
-    """Reason why a study would refuse the robot, or its assumptions."""
+    """Reason for which a study would reject the robot (``refused``), else its assumptions."""
 
     @property
     def is_consistent(self) -> bool:
@@ -114,11 +114,11 @@ def check(
     config = config or StudyConfig()
     repair = config.robot.repair if repair is None else repair
     read = build_robot(robot, config.robot.model_copy(update={"repair": False}), formal=True)
-    fixed, report = None, None
+    nearest, report = None, None
     if repair:
-        fixed, states = read.repair(), random_states(read)
+        nearest, states = read.repair(), random_states(read)
         torque = joint_torque(read, *states)
-        report = repair_report(read, fixed, joint_torque(fixed, *states) - torque, rms(torque))
+        report = repair_report(read, nearest, joint_torque(nearest, *states) - torque, rms(torque))
     has_nominal, faults = config.nominal.file is not None, find_implausible(read)
     basis = None
     if faults:  # a wrong unit would cause all other findings
@@ -137,7 +137,7 @@ def check(
         robot=read,
         basis=basis or build_basis(read, config),
         bodies=diagnose(read),
-        repaired=fixed,
+        repaired=nearest,
         repair=report,
         unlikely_masses=unlikely_masses(read, build_nominal(read, config)) if has_nominal else None,
         implausible=faults,

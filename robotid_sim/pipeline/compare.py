@@ -31,7 +31,7 @@ MAX_P_VALUE = 1.0 - 1e-6
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonSource:
-    """An estimate with the other content of its file."""
+    """An estimate, with the other content of its file (`context`)."""
 
     compared: ComparedEstimate
     context: Mapping[str, Any]
@@ -115,7 +115,7 @@ def compare(estimates: Sequence[SavedEstimate | Identification | str | Path]) ->
     Raises
     ------
     OptionError
-        If there are fewer than two, or one is given twice.
+        If there are fewer than two estimates, or a file is given twice.
     FileFormatError
         If a file is not an estimate, or joints or base parameters differ.
     """
@@ -125,7 +125,7 @@ def compare(estimates: Sequence[SavedEstimate | Identification | str | Path]) ->
     for first, second in combinations(paths, 2):
         if real_path(first) == real_path(second):
             raise OptionError(f"{first} is given twice; give estimates of independent logs")
-    sources = tuple(_source(each, k) for k, each in enumerate(estimates, start=1))
+    sources = tuple(_load(each, k) for k, each in enumerate(estimates, start=1))
     reference = sources[0].compared
     # Robots with different lengths have the same names with different groupings.
     for other in (source.compared for source in sources[1:]):
@@ -144,7 +144,7 @@ def compare(estimates: Sequence[SavedEstimate | Identification | str | Path]) ->
     for a, b in combinations((source.compared for source in sources), 2):
         if np.array_equal(a.estimate.beta, b.estimate.beta):
             raise FileFormatError(
-                f"{a.label} and {b.label} hold the same estimate; give those of independent logs"
+                f"{a.label} and {b.label} hold the same estimate; use estimates of different logs"
             )
     agreement = compare_estimates([source.compared for source in sources])
     return EstimateComparison(sources, agreement, tuple(_notes(sources, agreement)))
@@ -158,7 +158,7 @@ def make_tracking_rows(result: StudyResult) -> list[Row]:
 
 
 def _files_of(path: Path) -> tuple[Path, Path | None]:
-    """Find the estimate file of a file or result folder, and the result of its study."""
+    """Find the estimate file and the study result, if any, for a file or result folder."""
     if path.is_dir():
         require_complete(path)
         estimate, result = path / ESTIMATE, path / RESULT
@@ -171,8 +171,8 @@ def _files_of(path: Path) -> tuple[Path, Path | None]:
     return estimate, result if result.is_file() else None
 
 
-def _source(estimate: SavedEstimate | Identification | str | Path, number: int) -> ComparisonSource:
-    """Read the chosen estimate of a file with the degrees of freedom of its covariance."""
+def _load(estimate: SavedEstimate | Identification | str | Path, number: int) -> ComparisonSource:
+    """Read the chosen estimate, with the degrees of freedom of its covariance."""
     study_result, path = None, f"estimate {number}"
     if isinstance(estimate, str | Path):
         path, (file, study_result) = str(estimate), _files_of(Path(estimate))
@@ -207,13 +207,13 @@ def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[st
         for source in sources
         if source.compared.dof is None or source.context.get("cov_blocks") is None
     ]
-    terms = [text for source in sources for text in _terms(source)]
+    terms = [text for source in sources for text in _describe_terms(source)]
     if terms:
         notes.append(f"Joint terms are not compared: {', '.join(terms)}.")
     if any(pair.p_value is not None and pair.p_value > MAX_P_VALUE for pair in agreement.pairs):
         notes.append(
-            "Estimates agree better than independent logs with such noise. Check whether they are "
-            "of one log, or whether their intervals include more than noise."
+            "The estimates agree better than their intervals permit for independent logs. Check "
+            "whether they are of one log, or whether their intervals include more than noise."
         )
     velocities = [source.context.get("transition_velocity") for source in sources]
     if any(velocity != velocities[0] for velocity in velocities[1:]):
@@ -223,7 +223,7 @@ def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[st
         )
     if any(source.context.get("drive_gain_std") for source in sources):
         notes.append(
-            "The covariances include drive gain errors, assumed independent. In one cell these are "
+            "The covariances include drive gain errors, assumed independent. In one cell they are "
             "equal, and differences within the intervals may be real. There is no joint test of "
             "all parameters."
         )
@@ -235,7 +235,7 @@ def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[st
     return notes
 
 
-def _terms(source: ComparisonSource) -> list[str]:
+def _describe_terms(source: ComparisonSource) -> list[str]:
     """Describe the joint terms of a file."""
     terms = source.context.get("terms")
     return [

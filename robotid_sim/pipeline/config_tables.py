@@ -40,7 +40,7 @@ def format_location(location: Sequence[int | str]) -> str:
 
 
 def list_keys(section: type[BaseModel], location: Sequence[int | str]) -> list[str]:
-    """Return the keys of the section at a location within another one; numbers index lists."""
+    """Return the keys of the section at a location in `section`; numbers are indices of lists."""
     for part in location:
         if isinstance(part, str):
             annotation = section.model_fields[part].annotation
@@ -54,7 +54,7 @@ _DEFAULT_COMPARISON = Comparison()
 
 
 DEFAULT_CLEARANCE = 0.005
-"""Smallest distance between links [m]."""
+"""Default of the smallest distance between links [m]."""
 
 
 AnySection = TypeVar("AnySection", bound=ConfigSection)
@@ -81,12 +81,12 @@ class PayloadConfig(ConfigSection):
 
 
 class RobotConfig(ConfigSection):
-    """How the robot is read."""
+    """The robot: chain, gravity, joints and payload."""
 
     base: str | None = None
     """Link where the chain starts; by default the root."""
     tip: str | None = None
-    """Link where the chain ends; by default that of the longest chain."""
+    """Link where the chain ends; by default the tip of the longest chain."""
     gravity: tuple[Length, Length, Length] | None = None
     """Gravity, root frame [m/s^2]; by default that of an MJCF file, otherwise 9.81 downward."""
     urdf_friction: bool = True
@@ -120,7 +120,7 @@ class NominalConfig(ConfigSection):
 
 
 class BoxConfig(ConfigSection):
-    """A box of the root frame that the tip stays in [m]; infinite for an open side."""
+    """A box in the root frame that contains the tip [m]; an open side is infinite."""
 
     lower: tuple[OpenEnd, OpenEnd, OpenEnd]
     """Its lowest corner [m]."""
@@ -129,7 +129,7 @@ class BoxConfig(ConfigSection):
 
 
 class PlaneConfig(ConfigSection):
-    """A plane of the root frame that the tip stays below: normal . position <= offset [m]."""
+    """A plane in the root frame, with the tip below it: normal . position <= offset [m]."""
 
     normal: tuple[Length, Length, Length]
     """Its normal, of any length."""
@@ -151,7 +151,7 @@ class ConstraintsConfig(ConfigSection):
     clearance: float = Field(default=DEFAULT_CLEARANCE, ge=0.0, le=1e3)
     """Smallest distance between links that are not adjacent, and to the floor [m]."""
     floor: Annotated[OpenEnd, Field(le=1e3)] | None = None
-    """Height of the floor in the root frame [m]; -inf for none; by default that of the base.
+    """Height of the floor in the root frame [m]; -inf for no floor; by default that of the base.
     """
     start: tuple[Length, ...] | None = None
     """Start pose of every run [rad or m]."""
@@ -192,7 +192,7 @@ class DesignConfig(ConfigSection):
     torque_ratio: float = Field(default=FourierOptions.torque_ratio, gt=0.0, le=10.0)
     """Share of the torque limits that the nominal model may use."""
     amplitude: float = Field(default=FourierOptions.amplitude, gt=0.0, le=1.0)
-    """Share of the limits for the amplitude of Fourier series about their middle."""
+    """Amplitude of Fourier series about the middle of the limits, as a share of the limits."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Further options of the family."""
     criterion_options: dict[str, Any] = Field(default_factory=dict)
@@ -202,7 +202,7 @@ class DesignConfig(ConfigSection):
     prior: tuple[Path, ...] = ()
     """Existing trajectories or logs, which the design complements."""
     count: int = Field(default=1, ge=1, le=1000)
-    """Number of trajectories, each designed given those before."""
+    """Number of trajectories; each one complements the trajectories before it."""
     jointly: bool = False
     """Improve all trajectories together at the end."""
     constraints: ConstraintsConfig = ConstraintsConfig()
@@ -253,7 +253,7 @@ class ControlConfig(ConfigSection):
     conditions: dict[str, dict[str, float]] = Field(default_factory=dict)
     """Options by condition."""
     runs: int = Field(default=Comparison.runs, ge=1, le=10**4)
-    """Repetitions of random phases, torque impacts, sensor noise and optimizers."""
+    """Number of repetitions with random phases, torque impacts, sensor noise or optimizers."""
     bandwidth: float = Field(default=Comparison.bandwidth, gt=0.0, le=1e4)
     """Smallest bandwidth [rad/s]; increased until the error bound holds."""
     error: float = Field(default=Comparison.error, ge=1e-9, le=1e3)

@@ -27,7 +27,7 @@ NOTE = (
 def add_constants(
     logs: Logs, nominal: Robot, basis: BaseParameters, *others: Logs
 ) -> tuple[Logs, ...]:
-    """Add torque constants to logs of currents; return them, and other logs of the same robot.
+    """Add torque constants to the logs of currents among `logs` and `others`; return all groups.
 
     The constants are estimated from the first log of currents. Raises `LogError` if that fails.
     """
@@ -46,9 +46,9 @@ def add_constants(
 
 
 def replace_constants(logs: Logs, constants: Float1D, std: Float1D | None = None) -> Logs:
-    """Give logs of currents torque constants [N m/A or N/A], shape (n,), with a note.
+    """Convert logs of currents to torque by constants [N m/A or N/A], shape (n,); add a note.
 
-    The note states the standard deviations of the ratios, too. Other logs are returned as they are.
+    The note states the standard deviations of the ratios, too. Other logs are not changed.
     """
     if not any(log.is_in_amperes for log in logs):
         return logs
@@ -70,9 +70,9 @@ def replace_constants(logs: Logs, constants: Float1D, std: Float1D | None = None
 
 
 def read_constants(context: Mapping[str, Any], dof: int, name: str) -> Float1D | None:
-    """Read the torque constants of an estimate file, shape (n,); None without any.
+    """Read the torque constants of an estimate file, shape (n,); None if it has none.
 
-    Raises `FileFormatError` if they are no positive numbers, one per joint.
+    Raises `FileFormatError` unless they are positive numbers, one per joint.
     """
     values = context.get(CONSTANTS_KEY)
     if values is None:

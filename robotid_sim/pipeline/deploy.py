@@ -45,14 +45,14 @@ APPROACH_TIME = 10.0
 MAX_ERROR = 0.01
 """Largest distance of the played motion from the designed one [rad or m]."""
 
-CHECKED_POINTS = 8
-"""Times between two set points at which the played motion is compared with the designed one."""
+CHECKS_PER_SET_POINT = 8
+"""Number of times per set point at which the played motion is compared with the designed one."""
 
 MIN_CHECKED_TIMES = 5000
-"""Smallest number of such times."""
+"""Smallest number of all times at which a motion is checked."""
 
 MAX_LIMIT_SHARE = 1.01
-"""Largest use of a limit; more is no rounding."""
+"""Largest permitted use of a limit, which allows for rounding."""
 
 NOT_TRIED = "Not tried on a machine."
 
@@ -60,7 +60,7 @@ NOT_TRIED = "Not tried on a machine."
 @public_value
 @dataclass(frozen=True, eq=False)
 class RunPackage:
-    """Files for the controller of a robot, and what the operator must know."""
+    """Files for the controller of a robot, and values for its operator."""
 
     robot: Robot
     key: str
@@ -71,11 +71,11 @@ class RunPackage:
     files: Mapping[str, str]
     """Text by the name of the file."""
     played: Mapping[float, PlayedMotion]
-    """Motion of the controller by the share of the speed."""
+    """Motion that the controller plays, by the share of the speed."""
     error: Float1D
     """Largest distance of the played motion from the designed one [rad or m], shape (n,)."""
     use: Mapping[str, Float1D]
-    """Largest use of the limits at full speed by kind of limit, shape (n,)."""
+    """Largest used share of the limits at full speed, shape (n,), by kind of limit."""
     peak_torque: Float1D
     """Largest torque of the model [N m or N], shape (n,)."""
     swept: Float2D
@@ -85,7 +85,7 @@ class RunPackage:
     tip_speed: float
     """Largest speed of the tip [m/s]."""
     rehearsal: Rehearsal | None
-    """None without one."""
+    """Rehearsal in the engine; None if it did not run."""
 
     @property
     def passed(self) -> bool:
@@ -97,13 +97,13 @@ class RunPackage:
         """The verdict of the rehearsal in a sentence."""
         if self.rehearsal is None:
             return "NOT REHEARSED (--no-rehearse)"
-        done = self.rehearsal
-        word = "PASSED" if done.passed else "FAILED"
+        result = self.rehearsal
+        word = "PASSED" if result.passed else "FAILED"
         return (
-            f"Rehearsal {word}: {int(done.covered.sum())} of {len(done.names)} planted base "
-            f"parameters are within their 95 % intervals, {done.worst[0]} is "
-            f"{done.worst[1]:.1f} standard deviations off; NEES {done.nees:.3g}, at most "
-            f"{done.max_nees:.3g}"
+            f"Rehearsal {word}: {int(result.covered.sum())} of {len(result.names)} planted base "
+            f"parameters are within their 95 % intervals, {result.worst[0]} is "
+            f"{result.worst[1]:.1f} standard deviations off; NEES {result.nees:.3g}, at most "
+            f"{result.max_nees:.3g}"
         )
 
     @property
@@ -112,7 +112,7 @@ class RunPackage:
         return np.asarray(self.played[1.0].q[0])
 
     def durations(self) -> dict[str, float]:
-        """Return the durations by the names of the files of the motion [s]."""
+        """Return the duration of every file of the motion [s], by its name."""
         return {
             self.target.motion.file.format(percent=f"{100 * s:03.0f}"): motion.duration
             for s, motion in self.played.items()
@@ -150,11 +150,11 @@ class RunPackage:
                 "more excitation"
             )
         require_new_folder(folder, "-o")
-        place = make_folder(folder, "-o")
+        directory = make_folder(folder, "-o")
         for name, text in self.files.items():
-            write_text(place / name, text)
-        write_json(place / "package.json", "package", 1, self.content())
-        return [place / name for name in (*self.files, "package.json")]
+            write_text(directory / name, text)
+        write_json(directory / "package.json", "package", 1, self.content())
+        return [directory / name for name in (*self.files, "package.json")]
 
 
 def deploy(
@@ -169,7 +169,7 @@ def deploy(
 ) -> RunPackage:
     """Make the files with which the controller of a robot plays a motion.
 
-    Every file is read back, and the motion that the controller makes of its set points is compared
+    Every file is read back, and the motion of the controller between its set points is compared
     with the designed one and with the limits of the robot.
 
     Parameters
@@ -184,7 +184,7 @@ def deploy(
     config : StudyConfig, optional
         Space around the robot, engine and seed of the rehearsal.
     rate : float, optional
-        Set points per second [Hz]; by default those of the target.
+        Set points per second [Hz]; by default the rate of the target.
     rehearse : bool
         Play the motion in the engine on a robot with planted friction and payload, write the log
         as the recorder of the target does, and identify the planted parameters from it.
@@ -214,44 +214,44 @@ def deploy(
     ['motion_010.json', 'motion_030.json', 'motion_100.json', 'play_ros2.py']
     """
     config = config or StudyConfig()
-    model, form = build_robot(robot, config.robot), find_target(target)
-    form.require_robot(model)
+    model, spec = build_robot(robot, config.robot), find_target(target)
+    spec.require_robot(model)
     if rate is not None:
-        form = form.with_rate(rate)
+        spec = spec.with_rate(rate)
     if rehearse:
-        require_writer(form)
+        require_writer(spec)
     path = load_trajectory(trajectory, model) if isinstance(trajectory, str | Path) else trajectory
     motion = add_ways(model, path)
-    context = _describe(model, form, motion)
+    context = _describe(model, spec, motion)
     files, played = {}, {}
     for k, speed in enumerate(SPEEDS):
-        require_samples((motion.duration - motion.start) / speed, form.rate, "the motion")
+        require_samples((motion.duration - motion.start) / speed, spec.rate, "the motion")
         progress("write", k / len(SPEEDS))
-        dt, points = sample_set_points(form, motion, speed)
+        dt, points = sample_set_points(spec, motion, speed)
         percent = f"{100 * speed:03.0f}"
-        text = motion_text(form, model, points, dt, {**context, "percent": percent})
-        files[form.motion.file.format(percent=percent)] = text
-        played[speed] = read_motion(form, model, text, dt)
-    files |= {name: render(template, context) for name, template in form.files.items()}
+        text = motion_text(spec, model, points, dt, {**context, "percent": percent})
+        files[spec.motion.file.format(percent=percent)] = text
+        played[speed] = read_motion(spec, model, text, dt)
+    files |= {name: render(template, context) for name, template in spec.files.items()}
     _require_no_contact(model, played[1.0], config)
     error, use = _compare(model, motion, played[1.0])
     times = np.linspace(motion.start, motion.duration, MIN_CHECKED_TIMES)
     reference = motion(times)
     torque = np.abs(joint_torque(model, reference.q, reference.dq, reference.ddq)).max(axis=0)
     use["torque"] = torque / model.limits.effort
-    _require_limits(model, use, error, form)
+    _require_limits(model, use, error, spec)
     swept, reach, tip_speed = _sweep(model, reference.q, times)
     rehearsal = None
     if rehearse:
         plant = plant_changes(model, played[1.0], torque)
-        sensors = tuple(SENSORS.build(name, **options) for name, options in form.log.noise.items())
+        sensors = tuple(SENSORS.build(name, **options) for name, options in spec.log.noise.items())
         cell = build_cell(plant, model, config, sensors=sensors)
         rng = stream_of(config.seed, "measure")
-        rehearsal = rehearse_motion(cell, model, form, played[1.0], rng, progress)
+        rehearsal = rehearse_motion(cell, model, spec, played[1.0], rng, progress)
     return RunPackage(
         robot=model,
         key=target,
-        target=form,
+        target=spec,
         motion=motion,
         files=files,
         played=played,
@@ -266,7 +266,7 @@ def deploy(
 
 
 def _describe(robot: Robot, target: Target, motion: Trajectory) -> dict[str, Any]:
-    """Collect the values of the templates that do not depend on the speed."""
+    """Collect the values for the templates; they do not depend on the speed."""
     reference = motion(np.linspace(motion.start, motion.duration, MIN_CHECKED_TIMES))
     degrees = np.rad2deg(reference.q[0])
     return {
@@ -298,7 +298,7 @@ def _compare(
     robot: Robot, motion: Trajectory, played: PlayedMotion
 ) -> tuple[Float1D, dict[str, Float1D]]:
     """Compute the largest distances from the designed motion, and the use of the limits."""
-    count = max(MIN_CHECKED_TIMES, CHECKED_POINTS * len(played.q))
+    count = max(MIN_CHECKED_TIMES, CHECKS_PER_SET_POINT * len(played.q))
     use, limits = dict[str, Float1D](), robot.limits
     times = np.linspace(0.0, played.duration, count)
     reference = played(times)
@@ -316,7 +316,7 @@ def _require_limits(
     if error.max() > MAX_ERROR:
         j = int(error.argmax())
         raise InfeasibleError(
-            f"at {target.rate:g} set points a second joint '{robot.joint_names[j]}' is up to "
+            f"at {target.rate:g} set points per second, joint '{robot.joint_names[j]}' is up to "
             f"{error[j]:.3g} {robot.joint_units[j]} off the motion, at most {MAX_ERROR:g} is "
             "permitted; give a higher --rate"
         )
@@ -324,7 +324,7 @@ def _require_limits(
         j = int(np.argmax(shares))
         if not shares[j] <= MAX_LIMIT_SHARE:
             raise InfeasibleError(
-                f"at {target.rate:g} set points a second joint '{robot.joint_names[j]}' uses "
+                f"at {target.rate:g} set points per second, joint '{robot.joint_names[j]}' uses "
                 f"{shares[j]:.0%} of its {kind} limit; give a higher --rate, or design a slower "
                 "motion"
             )

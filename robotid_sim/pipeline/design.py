@@ -52,7 +52,7 @@ class DesignSummary:
     nominal: Robot
     """The model of the design."""
     basis: BaseParameters
-    """The excited base parameters."""
+    """Base parameters that the design excites."""
     plan: DesignPlan
     designs: Designs
     others: Mapping[str, DesignResult]
@@ -84,7 +84,7 @@ class DesignSummary:
 
     @cached_property
     def other_std(self) -> dict[str, Float1D]:
-        """The same by other criteria."""
+        """Expected standard deviations by designs for other criteria."""
         return {
             name: compute_expected_accuracy(self.nominal, self.basis, [other.trajectory], self.plan)
             for name, other in self.others.items()
@@ -97,7 +97,7 @@ class DesignSummary:
 
     @cached_property
     def other_assessed(self) -> dict[str, ExcitationQuality]:
-        """The same by other criteria."""
+        """Condition and use of the limits by designs for other criteria."""
         return {
             name: excitation_quality(self.nominal, self.basis, other.trajectory)
             for name, other in self.others.items()
@@ -130,9 +130,9 @@ class DesignSummary:
     def write(self, path: str | Path, csv: str | Path | None = None) -> list[Path]:
         """Write the trajectories; return their files.
 
-        The first trajectory is written to the path (JSON), further ones with a number appended. The
-        table (CSV) contains the first trajectory, for a machine. Raises `FileFormatError` if a file
-        cannot be written.
+        `path` is the JSON file of the first trajectory; the names of further files have a number
+        appended. `csv` is a table of the first trajectory for a machine. Raises `FileFormatError`
+        if a file cannot be written.
         """
         files = [Path(path), *number_paths(Path(path), len(self.trajectories))]
         for trajectory, file in zip(self.trajectories, files, strict=True):
@@ -205,7 +205,7 @@ def design(
     workers: int = 1,
     progress: Progress = silent,
 ) -> DesignSummary:
-    """Design excitations of a robot with only its nominal model.
+    """Design excitations of a robot from its nominal model alone.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def design(
     nominal : Robot, optional
         The nominal model; by default as in the configuration, the robot perturbed by about 20 %.
     family, criterion, solver : str, optional
-        Names of `robotid list`.
+        Names that `robotid list` shows.
     count : int, optional
         Number of trajectories, designed one after the other.
     prior : sequence of str or Path, optional

@@ -35,7 +35,7 @@ from robotid_sim.validation.prediction import predict
 @public_value
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EngineValidation:
-    """Validation, in another or the same engine, of a model that was identified in one engine."""
+    """Validation in one engine of a model that was identified in the same or another engine."""
 
     seed: int
     identified_in: str

@@ -36,7 +36,7 @@ class Designs:
     designs: tuple[DesignResult, ...]
     """One design per trajectory, in order."""
     sequence: SequenceResult | None = None
-    """Joint information of several trajectories."""
+    """Information of all trajectories together, if there are several."""
     relaxed: tuple[str, ...] = ()
     """Descriptions of pairs of links that cannot keep the clearance, with their distances."""
 
@@ -75,8 +75,8 @@ def design_excitation(
         if plan.count == 1:
             result = optimal_design(nominal, basis, rng, plan, workers=workers, progress=progress)
             return Designs((result,), relaxed=relaxed)
-        several = optimal_sequence(nominal, basis, rng, plan, workers=workers, progress=progress)
-        return Designs(several.designs, several, relaxed)
+        sequence = optimal_sequence(nominal, basis, rng, plan, workers=workers, progress=progress)
+        return Designs(sequence.designs, sequence, relaxed)
 
 
 def designs_by_criteria(
@@ -101,7 +101,7 @@ def designs_by_criteria(
 
 
 def free_space(nominal: Robot, plan: DesignPlan) -> FreeSpace | None:
-    """Return the space with the clearance of links; None without clearance."""
+    """Build the space in which links keep their clearance; None without clearance."""
     if not plan.has_clearance:
         return None
     rest = nominal.home if plan.start is None else plan.start
@@ -110,9 +110,9 @@ def free_space(nominal: Robot, plan: DesignPlan) -> FreeSpace | None:
 
 @contextmanager
 def add_clearance(nominal: Robot, plan: DesignPlan) -> Iterator[tuple[DesignPlan, tuple[str, ...]]]:
-    """Add distances to the constraints of a plan; describe pairs that cannot keep them.
+    """Add the clearance to the constraints of a plan; yield it with the pairs that cannot keep it.
 
-    If needed, the engine is open in the context.
+    The engine that measures distances, if needed, is open in the context.
     """
     space = free_space(nominal, plan)
     if space is None:
@@ -181,11 +181,11 @@ def contacts(
             t = np.linspace(motion.start, motion.duration, CONTACT_POSES)
             distances = proximity.measure(motion(t).q)[0]
             for k in np.flatnonzero(is_apart & (distances.min(axis=0) < 0.0)):
-                at, pair = int(distances[:, k].argmin()), proximity.pairs[k]
-                depth, when = -float(distances[at, k]), float(t[at])
+                i, pair = int(distances[:, k].argmin()), proximity.pairs[k]
+                depth, time = -float(distances[i, k]), float(t[i])
                 links = (pair.first, pair.second)
                 contact_list.append(
-                    ContactResult(motion=name, links=links, depth_m=depth, t_s=when)
+                    ContactResult(motion=name, links=links, depth_m=depth, t_s=time)
                 )
     return contact_list
 

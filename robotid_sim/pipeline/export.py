@@ -68,7 +68,7 @@ def format_of(out: Path, requested: Format | str | None = None) -> Format:
     if requested is not None and requested not in [*Format]:
         raise UnknownNameError.from_names("format", requested, [*Format])
     if requested is not None and requested in LOAD_FORMATS:
-        return Format(requested)  # part of a file or a dialog, of any name
+        return Format(requested)  # text for a file or a dialog of the vendor, with any suffix
     by_suffix = SUFFIX_FORMATS.get(out.suffix.lower())
     if requested == Format.LEROBOT and by_suffix is Format.PYTHON:
         return Format.LEROBOT
@@ -111,7 +111,7 @@ def export(
     estimate : str or Path, optional
         An estimate file of the robot: source code then has its base parameters.
     amperes : bool
-        Source code returns motor currents, by the torque constants of the estimate.
+        Source code returns motor currents, computed with the torque constants of the estimate.
     load : PayloadConfig, optional
         The load at the tip, for formats of loads.
 
@@ -138,7 +138,7 @@ def export(
         raise OptionError("a payload has no effect on the parameters of an estimate; remove it")
     require_writable(out)
     if chosen in LOAD_FORMATS:
-        write_text(out, LOAD_FORMATS[chosen](_load_of(load, chosen)))
+        write_text(out, LOAD_FORMATS[chosen](_build_load(load, chosen)))
         return [out], ()
     if chosen in CODE_WRITERS:
         constants, terms = None, robot.terms
@@ -162,7 +162,7 @@ def export(
     return files, (*notes, *list_urdf_losses(robot))
 
 
-def _load_of(config: PayloadConfig | None, format: str) -> Load:
+def _build_load(config: PayloadConfig | None, format: str) -> Load:
     if config is None:
         raise OptionError(f"{format} needs the load; give --payload {LOAD_TEXT}")
     xx, xy, yy, xz, yz, zz = config.inertia
@@ -175,8 +175,9 @@ def read_base_model(
 ) -> tuple[Robot, Float1D | None, tuple[JointTerm, ...]]:
     """Read the base parameters of an estimate file as a robot, with torque constants and terms.
 
-    All parameters that are no base parameters are zero: no rigid bodies, but the torques of the
-    estimate. Raises `FileFormatError` if the estimate is of another robot or failed.
+    Parameters without a base parameter are zero. The robot has the torques of the estimate, but its
+    inertia is not consistent. Raises `FileFormatError` if the estimate failed or is of another
+    robot.
     """
     saved = SavedEstimate.from_estimate(estimate)
     measured = saved.find_measured_joints(nominal)
@@ -202,8 +203,8 @@ SAMPLE_FILE_PATTERN = "sample_*.urdf"
 def list_sample_files(count: int, folder: Path) -> list[Path]:
     """Make the folder of posterior samples and return their files.
 
-    Raises `OptionError` for a wrong number, `FileFormatError` if the folder cannot be written or
-    has other samples.
+    Raises `OptionError` if `count` is out of range, `FileFormatError` if the folder cannot be
+    written or has other samples.
     """
     if not 1 <= count <= MAX_SAMPLES:
         raise OptionError(

@@ -47,7 +47,7 @@ class EstimationConfig(ConfigSection):
     chosen: str = "consistent"
     """Estimate from which identified.urdf is made."""
     joint_parameters: tuple[str, ...] = ("Fv", "Fc", "Ia")
-    """Estimated parameters of every joint: of Fv, Fc, Fo, Ia."""
+    """Joint parameters that are estimated: some of Fv, Fc, Fo, Ia."""
     eps: Literal["fixed", "estimate"] = "estimate"
     """Transition velocity of Coulomb friction: given, or estimated if the log determines it."""
     gravity: Literal["fixed", "estimate"] = "estimate"
@@ -123,10 +123,10 @@ def choose_estimate(
 ) -> str:
     """Choose the estimate by name: the estimate of the plan, or output error.
 
-    A problem that cannot be simulated, such as one with joint terms, keeps the estimate of the
-    plan, because output error is then least squares.
+    The estimate of the plan is also chosen for a problem that cannot be simulated, such as one with
+    joint terms, because output error is then least squares.
     """
-    simulated = estimates.get(OUTPUT_ERROR_NAME)  # not run for long logs
+    simulated = estimates.get(OUTPUT_ERROR_NAME)  # missing for long logs
     if noise is not None and simulated and simulated.success and can_simulate(problem):
         return OUTPUT_ERROR_NAME
     return plan.chosen
@@ -165,8 +165,7 @@ def fit_plan(
     """Build the plan of a fit; the parameters are those of `identify`.
 
     `friction_velocity` is the source of the transition velocities. Raises `OptionError` or
-    `UnknownNameError` if a name is unknown, or if the chosen estimator is
-    not among those that run.
+    `UnknownNameError` if a name is unknown, or if the chosen estimator does not run.
     """
     names = DEFAULT_CONFIG.estimators if estimators is None else tuple(estimators)
     built = dict(estimators) if isinstance(estimators, Mapping) else {}

@@ -44,7 +44,7 @@ from robotid_sim.preprocess.rts import likelihood_corner
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RevisedModel:
-    """The model of a fit with constants estimated from logs, and preprocessors tuned by it."""
+    """The model of a fit with constants estimated from logs, and preprocessors tuned with it."""
 
     preprocessors: tuple[Preprocessor, ...]
     """Preprocessors, each tuned to its log."""
@@ -56,7 +56,7 @@ class RevisedModel:
     """Estimated gravity; None if the nominal one is used."""
 
     def errors(self, rows: LinearProblem, motion: Motion) -> Float2D | None:
-        """Return the torque of one standard deviation of each constant, shape (N n, k).
+        """Compute the effect of one standard deviation of each constant on torque, shape (N n, k).
 
         None without estimated constants.
         """
@@ -106,9 +106,9 @@ def revise_model(
 def _revise_eps(
     model: RevisedModel, logs: Sequence[Log], smooth: Motion, plan: FitPlan
 ) -> RevisedModel:
-    """Revise the transition velocities that improve the predictions.
+    """Revise the transition velocities; keep those that improve two predictions.
 
-    They must improve those with the smoothed motion and those with the retuned preprocessors.
+    One prediction uses the smoothed motion, the other the motion of the retuned preprocessors.
     """
     nominal, basis, fine_motion = model.nominal, model.basis, raise_row_rate(smooth)
     fit = revise_eps(fine_motion, nominal, basis)
@@ -131,7 +131,7 @@ def _revise_eps(
 def retune(
     model: RevisedModel, logs: Sequence[Log], nominal: Robot, plan: FitPlan
 ) -> tuple[Preprocessor, ...]:
-    """Tune the preprocessors of a plan to logs with another model, for the same rows."""
+    """Tune the preprocessor of a plan to every log with the model `nominal`, for equal rows."""
     copies = [copy_rows(plan.preprocessor, each) for each in model.preprocessors]
     return tuple(each.tune(log, nominal) for each, log in zip(copies, logs, strict=True))
 
@@ -289,7 +289,10 @@ def _instruments(
     nominal: Robot,
     basis: BaseParameters,
 ) -> Float2D | None:
-    """Compute the regressor along the mean of the other periods; None with fewer than two."""
+    """Compute the instruments: the regressor of every period along the mean of the other periods.
+
+    Return None if a log has fewer than two periods.
+    """
     averaged_logs = []
     for log in logs:
         periods = None

@@ -71,8 +71,8 @@ def parameter_rows(fit: "Identification") -> Table:
     base_of = {int(column): k for k, column in enumerate(basis.columns)}
     rows = []
     for p, symbol in enumerate(nominal.parameter_names):
-        of_link = p < parameters.INERTIAL_COUNT * nominal.dof
-        body = nominal.links[owners[p]].name if of_link else nominal.joint_names[owners[p]]
+        is_link = p < parameters.INERTIAL_COUNT * nominal.dof
+        body = nominal.links[owners[p]].name if is_link else nominal.joint_names[owners[p]]
         members = np.flatnonzero(basis.B[:, p])
         errors = np.full(3, np.nan)
         if symbol in basis.identifiable_alone:
@@ -81,21 +81,21 @@ def parameter_rows(fit: "Identification") -> Table:
             grouping = "; ".join(basis.names[k] for k in members)
         else:
             grouping = NO_EFFECT if p in basis.considered else NOT_FITTED
-        cells = _cells(identified[p], *errors, phi[p])
+        cells = _format_cells(identified[p], *errors, phi[p])
         rows.append((body, symbol, "full", full_units[p], *cells, grouping))
         if p in base_of:
             k = base_of[p]
-            cells = _cells(chosen.beta[k], *accuracy[k], beta[k])
+            cells = _format_cells(chosen.beta[k], *accuracy[k], beta[k])
             rows.append((body, basis.names[k], "base", basis.units[k], *cells, basis.groupings[k]))
     for quantity in fit.bodies():
         ends = (quantity.std, *quantity.interval) if quantity.identifiable else (np.nan,) * 3
-        cells = _cells(quantity.value, *ends, quantity.nominal)
+        cells = _format_cells(quantity.value, *ends, quantity.nominal)
         note = "alone" if quantity.identifiable else NOT_IDENTIFIABLE_TEXT
         rows.append((quantity.link, quantity.name, "body", quantity.unit, *cells, note))
     return Table(CSV_COLUMNS, tuple(rows))
 
 
-def _cells(*values: float) -> list[str]:
+def _format_cells(*values: float) -> list[str]:
     return [repr(float(value)) if np.isfinite(value) else "" for value in values]
 
 
@@ -103,7 +103,7 @@ ESTIMATE, PARAMETERS, IDENTIFIED = "estimate.json", "parameters.csv", "identifie
 """Files of an identification: all estimates, table of the chosen one, identified robot."""
 
 
-def table_beside(estimate: Path) -> Path:
+def default_table_path(estimate: Path) -> Path:
     """Return the path of the parameter table of an estimate file."""
     table_name = f"{estimate.stem}-{PARAMETERS}"
     return estimate.with_name(PARAMETERS if estimate.name == ESTIMATE else table_name)
@@ -161,7 +161,7 @@ class Identification:
     drive_gain_std: float
     """Relative standard deviation of the drive gains, included in the intervals."""
     consistent_robot: ConsistentRobot | None
-    """The consistent robot of the chosen estimate; None if that failed."""
+    """The consistent robot of the chosen estimate; None if there is none."""
     torque_constants: Float1D | None = None
     """Torque constants of the logs [N m/A or N/A], shape (n,); None for measured torques."""
     loop_noise: LoopNoise | None = None
@@ -212,7 +212,7 @@ class Identification:
         Returns
         -------
         intervals : Intervals or None
-            None if the estimate failed or has none.
+            None if the estimate failed or has no covariance.
         """
         estimate = estimate or self.chosen
         if not estimate.success or estimate.cov is None:
@@ -256,7 +256,7 @@ class Identification:
         Returns
         -------
         quantities : list of BodyQuantity
-            With intervals if identifiable; empty without a robot or a covariance.
+            With intervals if identifiable; empty without a consistent robot or a covariance.
         """
         chosen, intervals = self.chosen, self.intervals()
         if self.consistent_robot is None or intervals is None or chosen.cov is None:
@@ -306,14 +306,14 @@ class Identification:
         return content
 
     def write(self, folder: str | Path, *, meshes: MeshMode = MeshMode.COPY) -> list[Path]:
-        """Write estimate.json, parameters.csv and, if there is one, identified.urdf into a folder.
+        """Write estimate.json, parameters.csv and, for a consistent robot, identified.urdf.
 
         Parameters
         ----------
         folder : str or Path
-            Created if missing.
+            Folder of the files; created if missing.
         meshes : MeshMode
-            Whether the meshes come along.
+            Whether meshes are copied.
 
         Returns
         -------
@@ -346,7 +346,7 @@ class Identification:
         estimate, parameters, urdf : Path
             Files of the estimates (JSON), of the table (CSV) and, optionally, of the robot.
         meshes : MeshMode
-            Whether the meshes come along.
+            Whether meshes are copied.
         require_robot : bool
             Raise if there is no robot for the URDF.
 
@@ -370,7 +370,7 @@ class Identification:
             write_text(parameters, csv_table(parameter_rows(self)))
             written.append(parameters)
         else:
-            parameters.unlink(missing_ok=True)  # of an earlier run
+            parameters.unlink(missing_ok=True)  # from an earlier run
         if urdf is not None and self.consistent_robot is not None:
             write_urdf(self.consistent_robot.robot, urdf, meshes=meshes)
             written.append(urdf)

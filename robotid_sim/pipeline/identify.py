@@ -54,7 +54,7 @@ class HoldOut:
     """Data that are held out of a fit."""
 
     share: float = 0.0
-    """Share of every log, its last part; 0 for none."""
+    """Share of every log that is held out at its end; 0 for none."""
     blocks: int = 0
     """Number of blocks of every log, each held out in turn; 0 for none."""
     logs: tuple[Log, ...] = ()
@@ -110,7 +110,7 @@ def fit_and_predict(
     rng: np.random.Generator,
     progress: Progress = silent,
 ) -> tuple[Identification, LogPrediction | None]:
-    """Identify from logs without the held-out data, and predict these.
+    """Identify from logs without the held-out data, and predict the held-out data.
 
     Parameters are as in `pipeline.stages.fit_logs`; the prediction covers all held-out data and is
     None without them or if the fit failed.
@@ -128,32 +128,32 @@ def fit_and_predict(
         fit = fit_logs(logs, nominal, basis, plan, rng, progress=progress)
         if not fit.chosen.success:
             return fit, None
-        # Transition velocities and kinds of terms are few choices, based on all data; joints
-        # with terms and parameters are determined again for every block.
-        refit, parts = replace(plan, estimate_eps=False, estimate_gravity=False), []
+        # Transition velocities and kinds of terms are few choices and remain those of all data;
+        # joints with terms and parameters are determined again for every block.
+        block_plan, parts = replace(plan, estimate_eps=False, estimate_gravity=False), []
         if plan.terms_by_need:
             kinds = {term.kind for term in fit.structure.robot_terms()}
             chosen = tuple(kind for kind in plan.joint_terms if kind in kinds)
-            refit = replace(refit, joint_terms=chosen, terms_by_need=bool(chosen))
+            block_plan = replace(block_plan, joint_terms=chosen, terms_by_need=bool(chosen))
         for k in range(split.blocks):
             training, test = _cut_block(logs, k, split.blocks)
-            others = fit_logs(training, fit.nominal, fit.basis, refit, rng)
-            parts += [predict_fit(others, log, refit) for log in test]
+            block_fit = fit_logs(training, fit.nominal, fit.basis, block_plan, rng)
+            parts += [predict_fit(block_fit, log, block_plan) for log in test]
         return fit, pool_predictions(parts)
     fit = fit_logs(select_training_logs(logs, split), nominal, basis, plan, rng, progress=progress)
     if not fit.chosen.success:
         return fit, None
-    test_logs = split.logs or [log.cut(slice(_end(log, split.share), None)) for log in logs]
+    test_logs = split.logs or [log.cut(slice(_find_end(log, split.share), None)) for log in logs]
     return fit, pool_predictions([predict_fit(fit, log, plan) for log in test_logs])
 
 
 def select_training_logs(logs: Sequence[Log], hold_out: HoldOut | None) -> list[Log]:
     """Select the data of the fit: logs without their last share, but with all blocks."""
     share = 0.0 if hold_out is None else hold_out.share
-    return [log.cut(slice(0, _end(log, share))) for log in logs]
+    return [log.cut(slice(0, _find_end(log, share))) for log in logs]
 
 
-def _end(log: Log, share: float) -> int:
+def _find_end(log: Log, share: float) -> int:
     """Return the number of samples before the last `share` of a log."""
     return log.t.size - round(share * log.t.size)
 
@@ -189,7 +189,7 @@ def _cut_block(logs: Sequence[Log], k: int, count: int) -> tuple[list[Log], list
 def measure_error(
     fit: Identification, logs: Sequence[Log], plan: FitPlan, held_out: LogPrediction | None = None
 ) -> ModelError:
-    """Measure the error of predictions of a fit, with held-out data or else with its own logs."""
+    """Measure the error of predictions of a fit, for held-out data or else for its own logs."""
     prediction = held_out or pool_predictions([predict_fit(fit, log, plan) for log in logs])
     return error_of(
         fit.problem_without_terms,
@@ -273,10 +273,10 @@ def identify(
     nominal : Robot
         The nominal model.
     estimators : sequence of str, or mapping of str to Estimator, optional
-        By default ordinary, weighted and physically consistent least squares, and output error if
+        By default weighted and physically consistent least squares, and output error if
         measurement noise is fed back by the controller.
     chosen : str, optional
-        Estimator of the identified robot; by default the consistent one, else the last.
+        Estimator of the identified robot; by default ``consistent`` if it runs, else the last.
     preprocessor : Preprocessor or str
         Computes motion and torque of a log.
     terms : str or sequence of str
@@ -284,7 +284,7 @@ def identify(
         terms that predict the torque of a joint better than general functions of its state, such
         as of speed or load.
     joint_parameters : sequence of str
-        Estimated parameters of every joint, of Fv, Fc, Fo and Ia.
+        Joint parameters that are estimated: some of Fv, Fc, Fo and Ia.
     friction_velocity : str
         Transition velocity of Coulomb friction: ``fixed``, or ``estimate`` if the log determines
         it.
@@ -375,7 +375,7 @@ def identify(
 def _add_constants_to(
     data: Logs, tested: Logs, held_out: HoldOut | None, nominal: Robot, basis: BaseParameters
 ) -> tuple[Logs, Logs, HoldOut | None]:
-    """Add torque constants to logs of currents, also to those that are held out."""
+    """Add torque constants to logs of currents, also to held-out logs."""
     data, tested = add_constants(data, nominal, basis, tested)
     if held_out is not None and held_out.logs:
         held_out = replace(held_out, logs=tuple(tested))

@@ -38,7 +38,7 @@ MAX_STATES_PER_ROW = 5
 """Largest number of joint states per row."""
 
 SEARCH_ROWS = 30_000
-"""Number of rows of all joints in excerpts."""
+"""Number of rows in all excerpts, of all joints together."""
 
 EXCERPT_COUNT = 8
 """Number of excerpts of a log."""
@@ -57,12 +57,14 @@ def can_stream(plan: FitPlan) -> bool:
 
 
 class _Grid(NamedTuple):
-    """Rows of a log and its parts."""
+    """Grid of the rows of a log, which is divided into parts."""
 
     first: int
     """Sample of the first row."""
     step: int
+    """Number of samples from one row to the next."""
     rows: int
+    """Number of rows."""
     margin: int
     """Number of rows before and after the rows of a part."""
     part: int
@@ -165,7 +167,7 @@ def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedM
     for values in (W, y, t, *states.values()):
         values.setflags(write=False)
     dt = log.dt * grid.step / states_per_row
-    use_rows = RowFilter(
+    row_filter = RowFilter(
         first=0,
         stop=len(t),
         step=states_per_row,
@@ -181,7 +183,7 @@ def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedM
         ddq=states["ddq"],
         tau=states["tau"],
         joint_names=log.head.joint_names,
-        row_filter=add_gate(use_rows, measured),
+        row_filter=add_gate(row_filter, measured),
         period=log.head.period,
     )
     start = float(motion.row_times[0])
@@ -190,7 +192,7 @@ def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedM
 
 
 def excerpts_of(fitted: FittedMotion) -> FittedMotion:
-    """Select excerpts spread over a log, motion and rows; the whole log if it has few rows.
+    """Select motion and rows of excerpts spread over a log; all of it if it has few rows.
 
     Excerpts of a periodic log have equal numbers of whole periods, so that they remain periodic.
     """
@@ -198,28 +200,28 @@ def excerpts_of(fitted: FittedMotion) -> FittedMotion:
     row_filter = motion.row_filter
     assert row_filter is not None
     margin = int(np.ceil(RINGING_TIME_RATIO / (row_filter.lowest * row_filter.step)))
-    most = SEARCH_ROWS // problem.dof
-    if problem.samples <= most + 2 * EXCERPT_COUNT * margin:
+    max_rows = SEARCH_ROWS // problem.dof
+    if problem.samples <= max_rows + 2 * EXCERPT_COUNT * margin:
         return fitted
     period = problem.period / problem.dt if problem.period else 1.0
-    repeats = problem.period if 2.0 * period <= most else None
-    unit = period if repeats else 1.0
-    parts = min(EXCERPT_COUNT, int(most / unit))
-    units = int(most / parts / unit)
+    excerpt_period = problem.period if 2.0 * period <= max_rows else None
+    unit = period if excerpt_period else 1.0
+    parts = min(EXCERPT_COUNT, int(max_rows / unit))
+    units = int(max_rows / parts / unit)
     last = int((problem.samples - 2 * margin - 1) / unit) - units
-    begins = margin + np.linspace(0, last, parts).astype(int) * unit
+    firsts = np.round(margin + np.linspace(0, last, parts).astype(int) * unit)
     lengths = np.diff(np.round(np.arange(parts + 1) * units * unit))  # preserves the phase
-    firsts = np.round(begins)
     ranges = [*zip(firsts.astype(int), (firsts + lengths).astype(int), strict=True)]
     rows = np.concatenate([np.arange(*each) for each in ranges])
     W, y = problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)
-    part = replace(problem, W=W[rows].reshape(-1, W.shape[2]), y=y[rows].ravel(), period=repeats)
+    W, y = W[rows].reshape(-1, W.shape[2]), y[rows].ravel()
     cuts = [_cut(motion, row_filter, begin, end, margin) for begin, end in ranges]
+    part = replace(problem, W=W, y=y, period=excerpt_period)
     return fitted._replace(motion=join_motions(cuts), rows=part)
 
 
 def _cut(motion: Motion, row_filter: RowFilter, begin: int, end: int, margin: int) -> Motion:
-    """Cut the part of a motion that gives rows `begin` to `end`, without edges."""
+    """Cut the part of a motion that gives rows `begin` to `end`, with a margin on both sides."""
     step = row_filter.step
     samples = slice((begin - margin) * step, (end - 1 + margin) * step + 1)
     arrays = {name: getattr(motion, name)[samples] for name in ("t", "q", "dq", "ddq", "tau")}

@@ -55,7 +55,7 @@ def perturb_nominal(
 
 
 def torque_mismatch(model: Robot, plant: Robot) -> Float1D:
-    """Return the RMS torque error of a model on the default path over the RMS torque, (n,)."""
+    """Compute the RMS torque error of a model over the RMS torque, on the default path, (n,)."""
     path = default_path(plant)
     reference = path(np.linspace(0.0, path.duration, 500))
     state = (reference.q, reference.dq, reference.ddq)
@@ -67,7 +67,7 @@ def torque_mismatch(model: Robot, plant: Robot) -> Float1D:
 
 
 def require_same_robot(nominal: Robot, plant: Robot, name: str) -> Robot:
-    """Return the nominal model after checking that it has joints and geometry of the plant.
+    """Return the nominal model after checking that it has the joints and the geometry of the plant.
 
     Raises `OptionError` if not; its message contains `name`.
     """

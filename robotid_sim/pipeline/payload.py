@@ -58,7 +58,7 @@ class PayloadResult:
 
     @property
     def torque_constants(self) -> Float1D | None:
-        """Torque constants by a known payload [N m/A], shape (n,); None without currents."""
+        """Torque constants from a known payload [N m/A], shape (n,); None without currents."""
         assumed = self.logs[0].torque_constant
         if not isinstance(self.estimate, TorqueConstants) or assumed is None:
             return None
@@ -67,7 +67,7 @@ class PayloadResult:
     def format_for(self, name: str) -> str:
         """Return the payload in the form of a controller: ``ur``, ``franka``, ``kuka``, ``ros2``.
 
-        Inertia that is not identifiable, or not that of a body, is zero. Raises `UnknownNameError`
+        Inertia that is not identifiable or not consistent is zero. Raises `UnknownNameError`
         for another controller, `OptionError` if mass or center of mass are not identifiable.
         """
         write, estimate = find_load_writer(name), self.estimate
@@ -87,7 +87,7 @@ class PayloadResult:
         return write(Load(m, c, tensor))
 
     def content(self, controller: str | None = None) -> dict[str, Any]:
-        """Return the estimate as JSON values, with the payload for a controller if there is one."""
+        """Return the estimate as JSON values; with `controller`, also the payload in its form."""
 
         def numbers(values: Any) -> list[float | None]:
             return [float(v) if np.isfinite(v) else None for v in np.atleast_1d(values)]
@@ -138,12 +138,12 @@ def payload(
     joint_parameters: Sequence[str] = EstimationConfig().joint_parameters,
     force: bool = False,
 ) -> PayloadResult:
-    """Estimate a payload from a log with it and one without, or the estimate of the arm.
+    """Estimate a payload from a log with it, and a log or an estimate of the arm without it.
 
     Parameters
     ----------
     log : Logs, Log, SavedEstimate, str or Path
-        Log without the payload, or the estimate of the arm without it: its file, too.
+        Log without the payload, or the estimate of the arm without it, also as its file.
     loaded : Logs or Log
         Log with the payload, of the same robot cell; the motions may differ.
     nominal : Robot
@@ -155,7 +155,7 @@ def payload(
     preprocessor : Preprocessor or str
         Computes motion and torque of a log.
     joint_parameters : sequence of str
-        Estimated parameters of every joint, of Fv, Fc, Fo and Ia.
+        Joint parameters that are estimated: some of Fv, Fc, Fo and Ia.
     force : bool
         Use logs that have an error.
 

@@ -94,7 +94,7 @@ class SavedEstimate:
         return np.array(measured)
 
     def select_robot(self, robot: Robot, basis: BaseParameters) -> "SavedEstimate":
-        """Select the estimates of a robot: those whose base parameters are its own.
+        """Select the estimates whose base parameters are those of a robot.
 
         Parameters
         ----------
@@ -106,12 +106,12 @@ class SavedEstimate:
         Returns
         -------
         saved : SavedEstimate
-            The same content with these estimates only.
+            The same content with the selected estimates only.
 
         Raises
         ------
         FileFormatError
-            If the chosen estimate is not among them or contradicts its own parameters.
+            If the chosen estimate is not among them, or the file was edited or is of another robot.
         """
         chosen = self.chosen
         if chosen.names != basis.names:
@@ -206,7 +206,7 @@ def predict(
     Parameters
     ----------
     estimate : SavedEstimate, Identification, str or Path
-        Source of the chosen estimate.
+        File or identification, whose chosen estimate predicts.
     log : Logs or Log
         A log that was not used in the fit, as returned by `read_log`.
     nominal : Robot
@@ -214,7 +214,7 @@ def predict(
     preprocessor : Preprocessor or str
         Computes the motion of the log.
     joint_parameters : tuple of str
-        Estimated parameters of every joint, as for `identify`.
+        Joint parameters that were estimated, as for `identify`.
     force : bool
         Use a log that has an error.
 

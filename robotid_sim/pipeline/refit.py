@@ -112,7 +112,7 @@ def refit_data(
 
 
 def windows_of(fit: Identification) -> list[Window]:
-    """Divide the rows of a fit into time windows: parts of periods, of logs, or of all."""
+    """Divide the rows of a fit into time windows: parts of periods, logs, or the whole time."""
     problem, row_filter = fit.problem, fit.motion.row_filter
     times, half_step = problem.times, 0.5 * problem.dt
     first, last = float(times[0] - half_step), float(times[-1] + half_step)

@@ -30,16 +30,16 @@ PLANTED_LOAD = 0.3
 """Planted payload over the mass of the last link with a mass."""
 
 PEAK_CURRENT = 10.0
-"""Current at the peak torque of a joint, by which torque constants are planted [A]."""
+"""Current at the peak torque of a joint, which determines the planted torque constants [A]."""
 
 FALSE_ALARM = 1e-3
-"""Probability that a sound package is refused."""
+"""Probability that a correct package is rejected."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Rehearsal:
-    """Parameters that were planted in the engine, and those identified from its log.
+    """Parameters that were planted in the engine, and parameters identified from its log.
 
     All arrays have shape (b,).
     """
@@ -53,9 +53,9 @@ class Rehearsal:
     nees: float
     """Normalized estimation error squared, per parameter."""
     max_nees: float
-    """Largest value of a sound package."""
+    """Largest value of `nees` that passes."""
     form: str
-    """Form in which the log was written and read."""
+    """Format in which the log was written and read."""
 
     @property
     def worst(self) -> tuple[str, float]:
@@ -99,16 +99,16 @@ def rehearse(
     `InfeasibleError` if the fit failed.
     """
     form = target.log
-    every = round(cell.rate / form.rate)
-    if every * form.rate != cell.rate:
+    stride = round(cell.rate / form.rate)
+    if stride * form.rate != cell.rate:
         raise OptionError(
             f"experiment.rate is {cell.rate:g} Hz, no multiple of the {form.rate:g} Hz of the log "
             f"of {target.name}; remove that key"
         )
     clean = clean_run(cell, played, progress=progress)
-    at_stamps = linear_at(clean.t, clean.action_times, clean.tau_meas)  # as recorders do
+    at_stamps = linear_at(clean.t, clean.action_times, clean.tau_meas)  # like a recorder
     clean = replace(clean, tau_meas=at_stamps, torque_time_offset=0.0)
-    log = measure_clean_log(cell, clean.cut(slice(None, None, every)), rng)
+    log = measure_clean_log(cell, clean.cut(slice(None, None, stride)), rng)
     constants = np.maximum(np.abs(log.tau_meas).max(axis=0), 1e-3) / PEAK_CURRENT
     entries = {}
     if "current" in form.columns:
@@ -141,7 +141,7 @@ def rehearse(
 
 
 def plant_changes(robot: Robot, played: PlayedMotion, torque: Float1D) -> Robot:
-    """Plant friction and a payload in a robot.
+    """Add the planted friction and payload to a robot.
 
     Friction is a share of the peak `torque` of the joints [N m or N], shape (n,).
     """

@@ -60,7 +60,7 @@ class TrajectoryResult(_Model):
     cond_raw: float
     """Condition number of the base regressor."""
     cond_normalized: float
-    """The same with columns of unit length."""
+    """Condition number of the base regressor with columns of unit length."""
     duration_s: float
     """Duration [s]."""
     max_position_ratio: float
@@ -72,7 +72,7 @@ class TrajectoryResult(_Model):
     max_torque_ratio_nominal: float
     """Largest use of a torque limit by the nominal model."""
     max_torque_ratio_true: float | None
-    """The same by the plant; null for a machine."""
+    """Largest use of a torque limit by the plant; null for a machine."""
 
 
 class ContactResult(_Model):
@@ -117,9 +117,9 @@ class ComparedPreprocessor(_Model):
     """One preprocessor of the comparison."""
 
     name: str
-    """The preprocessor."""
+    """Name of the preprocessor."""
     torque_error_rms: list[float]
-    """RMS error of the torque against the true one [N m or N]."""
+    """RMS difference of filtered and true torque [N m or N]."""
     parameter_error_over_bound: float | None
     """RMS of the parameter errors over their Cramér-Rao standard deviations."""
 
@@ -139,7 +139,7 @@ class ParameterResult(_Model):
     """One parameter."""
 
     name: str
-    """The parameter."""
+    """Name of the parameter."""
     unit: str
     """Its unit."""
     value: float
@@ -156,7 +156,7 @@ class PredictionResult(_Model):
     torque_rms: list[float]
     """RMS difference of predicted and measured torque [N m or N]."""
     torque_rms_relative: list[float]
-    """The same over the RMS measured torque."""
+    """RMS difference over the RMS measured torque."""
     noise_std: list[float | None]
     """Standard deviation of the torque noise [N m or N]; null if unknown."""
     model_error_relative: list[float | None]
@@ -179,20 +179,20 @@ class EstimateResult(_Model):
     torque_rms: list[float]
     """RMS residual of the fit [N m or N]."""
     torque_rms_relative: list[float]
-    """The same over the RMS torque."""
+    """RMS residual over the RMS torque."""
     fitness_over_ls: float | None
     """Weighted sum of squares over its minimum without constraints; null for another
     criterion."""
     criterion_over_optimum: float | None
     """Criterion over its optimum, if it is not a sum of squares."""
     nees: float | None
-    """Squared error over covariance, by parameter; null for biased estimators."""
+    """Normalized estimation error squared, per parameter; null for biased estimators."""
     base_parameters: list[ParameterResult]
     """Base parameters, with the truth if it is known."""
     parameters: list[ParameterResult]
     """Standard parameters of the identified robot."""
     validation: PredictionResult | None
-    """Prediction of the validation motion; null without one."""
+    """Prediction of the validation motion; null if there is none."""
 
 
 class CheckResult(_Model):
@@ -202,7 +202,7 @@ class CheckResult(_Model):
     """
 
     name: str
-    """The check."""
+    """Name of the check."""
     passed: bool
     """Whether the check passed."""
     value: float | None
@@ -260,17 +260,17 @@ class StudyResult(_Model):
     measurement: MeasurementResult
     preprocessing: PreprocessingResult
     estimates: list[EstimateResult]
-    """All estimators."""
+    """Results of all estimators."""
     chosen: str
     """The estimate of the identified robot and the closed loop."""
     control: list[ControlRun] = []
     """Runs of the closed loop."""
     timings: dict[str, float]
-    """Seconds by stage, one after another [s]."""
+    """Duration of every stage, in order [s]."""
     verdict: VerdictResult
 
     @model_validator(mode="after")
-    def _is_of_one_robot(self) -> Self:
+    def _require_one_robot(self) -> Self:
         """Require the chosen estimate, and numbers for every joint."""
         if self.chosen not in [estimate.estimator for estimate in self.estimates]:
             raise ValueError(f"there is no estimate '{self.chosen}'; 'chosen' must name one")

@@ -50,7 +50,7 @@ def save_failures(loop: ClosedLoop, folder: Path, prefix: str = "") -> list[Path
     """Save the logs of failed runs, in order; return the files.
 
     Their names begin with `prefix`; old files with such names are removed. Raises `FileFormatError`
-    if one cannot be written.
+    if a log cannot be written.
     """
     for old in folder.glob(f"{prefix}failed-*.h5"):
         old.unlink()
@@ -68,9 +68,9 @@ def clean_run(cell: Cell, trajectory: Trajectory, *, progress: Progress = silent
     """Run the plant in the engine along a trajectory; return the clean log with the truth.
 
     Raises `SimulationDiverged` if the loop diverges, and `ControllerError` if the controller
-    returns torques that are not finite: both contain the log until then. Raises `LogError` if the
-    trajectory is of another robot, `InconsistentInertiaError` or `RankDeficientError` if a body of
-    the plant is not physically consistent, or a joint moves no inertia.
+    returns torques that are not finite; both errors have the log until then. Raises `LogError` if
+    the trajectory is of another robot, `InconsistentInertiaError` or `RankDeficientError` if a body
+    of the plant is not physically consistent, or a joint moves no inertia.
     """
     with cell.open() as engine:
         return rollout(engine, cell.controller, trajectory, progress=progress)
@@ -116,7 +116,7 @@ class Experiment:
     trajectory: Excitation
     log: Log
     floor: float | None
-    """Height of the floor in the root frame [m]; None without one."""
+    """Height of the floor in the root frame [m]; None without a floor."""
 
     @property
     def limit_use(self) -> dict[str, list[float]]:

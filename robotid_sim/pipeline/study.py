@@ -95,7 +95,7 @@ class Study:
 
     @property
     def models(self) -> dict[str, Robot]:
-        """The true, nominal and, if there is one, identified robot."""
+        """The true and nominal robot, and the identified robot if it exists, by name."""
         identified = (
             {}
             if self.fit.consistent_robot is None
@@ -148,7 +148,7 @@ class Study:
 
     @cached_property
     def refit(self) -> Refit | None:
-        """Data for repeated fits in a page, with the validation motion."""
+        """Data with which the HTML report repeats the fit, with the validation motion."""
         with one_blas_thread():
             fit = self.fit
             return refit_of(fit, build_problem(self.unseen_log.motion, fit.nominal, fit.basis))
@@ -238,10 +238,10 @@ def run_study(
                 from robotid_sim.report.page import write_page
                 from robotid_sim.report.study_report import study_report
 
-                began, path = time.perf_counter(), folder / "report.html"
-                drawn, files = study_report(done, command), folder / "figures" if figures else None
-                write_page(drawn, path, files, shown, workers, replay=replay)
-                _log.info("report: %.2f s", time.perf_counter() - began)
+                start, path = time.perf_counter(), folder / "report.html"
+                report, files = study_report(done, command), folder / "figures" if figures else None
+                write_page(report, path, files, shown, workers, replay=replay)
+                _log.info("report: %.2f s", time.perf_counter() - start)
     return done
 
 

@@ -1,4 +1,4 @@
-"""The stages of a study with its files, and work that starts early."""
+"""The stages of a study with its files; long independent work starts before its stage."""
 
 import logging
 import time
@@ -35,7 +35,7 @@ from robotid_sim.pipeline.scoring import (
 )
 from robotid_sim.pipeline.simulate import run_experiment, save_failures, save_if_diverged
 from robotid_sim.pipeline.validate import collect_models, refits_of
-from robotid_sim.pipeline.verdict import noise_beside_residuals, verdict
+from robotid_sim.pipeline.verdict import prepare_noise_replicates, verdict
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress
 from robotid_sim.result_folder import Run, require_usable, result_folder
@@ -67,15 +67,15 @@ def study_folder(
     out: str | Path, setup: Setup, command: str = "run_study"
 ) -> AbstractContextManager[Path]:
     """Return the result folder of a study as a context manager; see `result_folder`."""
-    return result_folder(out, RESULT_FILES, *_run_and_space(setup, command))
+    return result_folder(out, RESULT_FILES, *_describe_run(setup, command))
 
 
 def require_study_folder(out: str | Path, setup: Setup, command: str) -> None:
     """Raise the errors of `study_folder` without changes."""
-    require_usable(out, RESULT_FILES, *_run_and_space(setup, command))
+    require_usable(out, RESULT_FILES, *_describe_run(setup, command))
 
 
-def _run_and_space(setup: Setup, command: str) -> tuple[Run, float]:
+def _describe_run(setup: Setup, command: str) -> tuple[Run, float]:
     plant, family = setup.cell.plant, setup.excitation.family
     samples = family.periods * family.period * setup.cell.rate
     return Run(FOLDER_KIND, plant.name, command), FILE_SPACE + SAMPLE_BYTES * samples * plant.dof
@@ -176,7 +176,7 @@ class StudyStages:
         """Start the simulations with other noise that the expected residuals are computed from."""
         if not self.setup.cell.sensors:
             return None
-        return run_ahead(noise_beside_residuals(self.setup, log, fit), self.workers)
+        return run_ahead(prepare_noise_replicates(self.setup, log, fit), self.workers)
 
     def diagnose(self, log: Log, fit: Identification) -> Assessment:
         """Diagnose the log and the model."""

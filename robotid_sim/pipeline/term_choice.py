@@ -1,4 +1,4 @@
-"""Select joint terms that logs support, together with the transition velocities."""
+"""Select joint terms for which logs give evidence, together with the transition velocities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class TermChoice:
 
     @classmethod
     def choose(cls, model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str]) -> Self:
-        """Choose the terms of given kinds that logs support in addition to a model."""
+        """Choose the terms of `kinds` for which logs give evidence in addition to a model."""
         preprocessors = [use_positions(each) for each in model.preprocessors]
         motion, _ = weigh_logs(
             motions_of(logs, preprocessors, model.nominal), model.nominal, model.basis
@@ -62,7 +62,7 @@ class TermChoice:
 
     @property
     def robot(self) -> Robot:
-        """The fitted robot with the chosen terms; without terms or success the nominal one."""
+        """The fitted robot with the chosen terms; the nominal one without terms or a fit."""
         rows, nominal = self.rows, self.model.nominal
         fit = WeightedLeastSquares().fit(
             self.structure.project_rows(rows), np.random.default_rng(0)
@@ -82,7 +82,7 @@ class TermChoice:
     def merge(
         self, other: Self, joints: Bool1D, logs: Sequence[Log], plan: FitPlan
     ) -> "TermChoice":
-        """Return the choice with terms and transition velocities of `joints` from another one.
+        """Return this choice with the terms and transition velocities of `joints` from `other`.
 
         Both models are equal except for the transition velocities.
         """
@@ -113,7 +113,7 @@ class TermChoice:
 def choose_terms(
     logs: Sequence[Log], nominal: Robot, basis: BaseParameters, plan: FitPlan, model: RevisedModel
 ) -> TermChoice:
-    """Choose the terms that logs support in addition to a revised model.
+    """Choose the terms for which logs give evidence in addition to a revised model.
 
     Presliding friction resembles a torque delay: if the log has a delay, terms fitted without it
     are tried too, and used if they predict held-out blocks better.
@@ -142,7 +142,7 @@ def delays_of(model: RevisedModel) -> list[float]:
 
 
 def _choose_at_delay(model: RevisedModel, logs: Sequence[Log], plan: FitPlan) -> TermChoice:
-    """Choose the terms that logs support with the given or estimated delay of a plan.
+    """Choose the terms for which logs give evidence at the delay of a plan, fixed or estimated.
 
     Stribeck friction may resemble a different transition velocity: if joints have terms and an
     estimated transition velocity, the nominal one is tried too, and every joint uses the model that

@@ -32,7 +32,7 @@ from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
 
 BIN_COUNT = 30
-"""Number of speeds of the measured friction of a joint, with equal numbers of samples."""
+"""Number of speed bins of the measured friction of a joint, with equal numbers of samples."""
 
 CURVE_SAMPLES = 61
 """Number of speeds of a fitted curve, denser at the reversal of friction."""
@@ -52,14 +52,14 @@ class FrictionCurve:
     unit: str
     """Unit of the joint: rad or m."""
     measured_speed: Float1D
-    """Speeds of the measured torque, shape (BINS,)."""
+    """Speeds of the measured torque, shape (BIN_COUNT,)."""
     measured: Float1D
     """Torque minus rigid-body torque, mean of each bin [N m or N]."""
     speed: Float1D
     """Speeds of the fitted torque, shape (CURVE_SAMPLES,)."""
     fitted: Float1D
     unmodeled: Float1D | None
-    """Unmodeled torque in addition to the fitted one [N m or N]; None without any."""
+    """Unmodeled torque in addition to `fitted` [N m or N]; None if there is none."""
 
 
 def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCurve]:
@@ -126,7 +126,7 @@ def equal_parts(at: Float1D, bins: int) -> list[Int1D]:
 def _find_unmodeled_torque(
     fit: Identification, model: Robot, joint: int, speed: Float1D
 ) -> Float1D | None:
-    """Compute the unmodeled torque of a joint over its speed; None without any."""
+    """Compute the unmodeled torque of a joint over its speed; None if there is none."""
     name = model.joint_names[joint]
     functions = [
         k for k in fit.discrepancy.unmodeled if k.joint == name and k.quantity in SPEED_QUANTITIES
@@ -171,6 +171,7 @@ class InformationShares:
     """Distribution of the information on the parameters over a motion."""
 
     stretches: tuple[str, ...]
+    """Names of the stretches of the motion, by their times."""
     noun: str
     """Noun phrase for a stretch."""
     shares: Float2D
@@ -190,8 +191,8 @@ def weakest_of(fit: Identification) -> tuple[WeakDirection, ...]:
 def bin_residuals(fit: Identification) -> list[BinnedResidual]:
     """Compute the mean residual of every joint over its position, velocity and load.
 
-    Means are over their standard errors. Residuals are those without unmodeled torque. Over load
-    they are multiplied by the sign of the velocity, like friction.
+    Every mean is divided by its standard error. Unmodeled torque is not subtracted. For the load,
+    residuals are multiplied by the sign of the velocity, because friction changes with it.
     """
     rows, states = fit.problem_without_terms, joint_states(fit.motion, fit.model)
     residual = rows.unstack_rows(rows.y - rows.W @ fit.chosen.beta)
@@ -274,13 +275,13 @@ def fit_remarks(fit: Identification) -> list[str]:
     `log.truth` is ignored.
     """
     discrepancy, gain_std, chosen = fit.discrepancy, fit.drive_gain_std, fit.chosen
-    without = ", ".join(
+    unmeasured_joints = ", ".join(
         np.array(fit.problem_without_terms.joint_names)[~fit.problem_without_terms.measured_joints]
     )
     sentences = [
-        f"No torque of {without} was recorded. Its rows are excluded, and parameters that only "
-        f"they determine are not identified."
-    ] * bool(without)
+        f"No torque of {unmeasured_joints} was recorded. Its rows are excluded, and parameters "
+        f"that only they determine are not identified."
+    ] * bool(unmeasured_joints)
     if chosen.success and chosen.criterion == "restricted" and chosen.message:
         sentences.append(f"{chosen.message[0].upper()}{chosen.message[1:]}.")
     if discrepancy.significant:

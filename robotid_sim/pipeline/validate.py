@@ -52,8 +52,8 @@ def collect_models(
     The model of an estimate has exactly the estimated base parameters, even if they are not
     physically consistent.
 
-    A model None stands for the estimate of that name. Random estimators have a model for
-    every run, from the second on by `refits_of`. Failed estimates are excluded.
+    A model None stands for the estimate of that name. Random estimators have one model per run;
+    `refits` has the estimates of all runs but the first. Failed estimates are excluded.
     """
     by_name = {estimate.estimator: estimate for estimate in estimates}
     compared: dict[str, Robot | Sequence[Robot]] = {IDENTIFIED: identified}
@@ -83,12 +83,14 @@ def refits_of(
 
     A model None stands for the estimate of that name; every run uses a child of `rng`.
     """
-    drawing = [name for name, model in models.items() if model is None and estimators[name].random]
+    random_names = [
+        name for name, model in models.items() if model is None and estimators[name].random
+    ]
     return {
         name: [
             estimators[name].fit(problem, make_stream(rng, f"run {run}")) for run in range(1, runs)
         ]
-        for name in drawing
+        for name in random_names
     }
 
 
@@ -173,7 +175,7 @@ def validate(
         Names of `robotid list`; ``csv:FILE`` is a path from a file, and a model is an estimator of
         the estimate or ``published:SET``.
     runs : int, optional
-        Repetitions of random disturbances and noise.
+        Number of repetitions with random disturbances and noise.
     force : bool
         Use a log that has an error.
     seed : int, optional
@@ -211,7 +213,7 @@ def validate(
     before, estimates = nominal, list(saved.estimates)
     nominal = apply_saved_eps(nominal, saved.context)
     others = build_models(plant, config.control, tuple(e.estimator for e in estimates))
-    consistent_robot = _consistent_robot(saved, nominal, basis)
+    consistent_robot = _require_robot(saved, nominal, basis)
     warning, predicted = "", None
     if unseen is not None:
         unseen[0].require_robot(nominal)
@@ -254,10 +256,8 @@ def _require_simulated(log: Logs | Log | Path) -> Logs:
     return logs
 
 
-def _consistent_robot(
-    saved: SavedEstimate, nominal: Robot, basis: BaseParameters
-) -> ConsistentRobot:
-    """Return the robot of an estimate; raise `FileFormatError` if the fit in a file failed."""
+def _require_robot(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> ConsistentRobot:
+    """Return the robot of the chosen estimate; raise `FileFormatError` if there is none."""
     chosen = saved.chosen
     robot = make_estimate_consistent(chosen, nominal, basis)
     if robot is None:

@@ -51,7 +51,7 @@ AVERAGING_TIME = 0.005
 within a sub-step, so that the acceleration depends on the sub-step."""
 
 BREAKAWAY_RATIO = 3.0
-"""Velocity over `eps` below which friction still changes with it."""
+"""Velocity over `eps` below which friction changes with velocity."""
 
 STANDSTILL_TIME = 0.02
 """Averaging time of accelerations near standstill [s], and its neighborhood: the time until a joint
@@ -78,7 +78,7 @@ def verdict(
 
     Both logs contain the truth. `identified_urdf` and `loop` are None without an identified model;
     `estimates` are the scored estimates of `fit`; `touching` are the link contacts on the motions;
-    `noise` is the result of `noise_beside_residuals`, if it is available.
+    `noise` is the result of `prepare_noise_replicates`, if it is available.
     """
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
@@ -90,21 +90,21 @@ def verdict(
     numbers = [e for e in errors if e is not None]
     worst = max(numbers) if numbers and len(numbers) == len(errors) else None
     checks = [
-        _limits_check(plant, [log, unseen]),
+        _check_limits(plant, [log, unseen]),
         *([contact] if setup.excitation.has_clearance else []),
-        _rank_check(fit),
-        _reload_check(fit, identified_urdf),
+        _check_rank(fit),
+        _check_reload(fit, identified_urdf),
         CheckResult.from_limit("model_predicts_validation_motion", worst, limits.model_error),
-        *([_noise_check(setup, log, fit, noise)] if noisy else []),
-        *([] if diagnosis is None else [_causes_check(log, diagnosis, fit)]),
+        *([_check_residual(setup, log, fit, noise)] if noisy else []),
+        *([] if diagnosis is None else [_check_causes(log, diagnosis, fit)]),
         CheckResult.from_limit("no_torque_saturation", float(clipped), 0.0),
-        *_accuracy_checks(setup, fit, estimates),
+        *_check_accuracy(setup, fit, estimates),
         *(loop_checks(plant, loop, limits) if setup.comparison is not None else []),
     ]
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
 
 
-def noise_beside_residuals(
+def prepare_noise_replicates(
     setup: Setup, log: Log, fit: Identification
 ) -> Callable[[], ResidualNoise]:
     """Return a function that computes the residuals expected from the sensor noise."""
@@ -122,10 +122,10 @@ def noise_beside_residuals(
     )
 
 
-def _noise_check(
+def _check_residual(
     setup: Setup, log: Log, fit: Identification, noise: ResidualNoise | None
 ) -> CheckResult:
-    noise = noise or noise_beside_residuals(setup, log, fit)()
+    noise = noise or prepare_noise_replicates(setup, log, fit)()
     limit = residual_limit(fit.problem_without_terms, noise, setup.limits.false_alarm)
     check = CheckResult.from_limit("residual_matches_noise", float(noise.ratio.max()), limit)
     if check.passed or not fit.chosen.success:
@@ -134,7 +134,7 @@ def _noise_check(
     return check.model_copy(update={"message": " ".join(suspicion.sentences())})
 
 
-def _causes_check(log: Log, diagnosis: Diagnosis, fit: Identification) -> CheckResult:
+def _check_causes(log: Log, diagnosis: Diagnosis, fit: Identification) -> CheckResult:
     """Check that log and model have no faults except those that the preprocessor corrects."""
     corrected: set[str] = set()
     if isinstance(fit.preprocessor, Adaptive):
@@ -164,7 +164,7 @@ def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) ->
     return checks
 
 
-def _accuracy_checks(
+def _check_accuracy(
     setup: Setup, fit: Identification, estimates: list[EstimateResult]
 ) -> list[CheckResult]:
     """Check the covariance and the consistent fit, if their estimators were run."""
@@ -179,15 +179,15 @@ def _accuracy_checks(
         if isinstance(estimator, Consistent):
             limit = compute_constraint_limit(fit.problem, false_alarm)
             free = WeightedLeastSquares().fit(fit.problem, np.random.default_rng(0))
-            sound = estimate.success and free.success
-            cost = compute_constraint_cost(fit.problem, estimate, free) if sound else None
+            has_both = estimate.success and free.success
+            cost = compute_constraint_cost(fit.problem, estimate, free) if has_both else None
             checks.append(
                 CheckResult.from_limit("consistent_fit_matches_least_squares", cost, limit)
             )
     return checks
 
 
-def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
+def _check_limits(plant: Robot, logs: list[Log]) -> CheckResult:
     """Check the motion from the first commanded sample on; before it the joints move freely."""
     after = max(limits_used(plant, log, log.t >= 0.0) for log in logs)
     before = max(limits_used(plant, log, log.t < 0.0) for log in logs)
@@ -201,7 +201,7 @@ def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
 
 
 def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
-    """Return the largest use of a limit by the true motion of a log at the samples `when`.
+    """Compute the largest use of a limit by the true motion of a log at the samples `when`.
 
     Accelerations near standstill, where friction changes, are averaged over a longer time.
     """
@@ -223,20 +223,20 @@ def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
     return max(maxima)
 
 
-def _rank_check(fit: Identification) -> CheckResult:
+def _check_rank(fit: Identification) -> CheckResult:
     rank = fit.basis.rank
-    seen = 0
+    rank_of_fit = 0
     if fit.chosen.success:
-        seen = count_excited_directions(fit.problem, fit.chosen.noise_std, fit.nominal)
+        rank_of_fit = count_excited_directions(fit.problem, fit.chosen.noise_std, fit.nominal)
     return CheckResult(
         name="all_base_parameters_excited",
-        passed=seen == rank,
-        value=float(seen),
+        passed=rank_of_fit == rank,
+        value=float(rank_of_fit),
         limit=float(rank),
     )
 
 
-def _reload_check(fit: Identification, path: Path | None) -> CheckResult:
+def _check_reload(fit: Identification, path: Path | None) -> CheckResult:
     """Check that the written URDF is consistent and has the torques of the identified robot."""
     name, difference = "written_urdf_matches_model", None
     if path is not None and fit.consistent_robot is not None:

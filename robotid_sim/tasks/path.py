@@ -28,7 +28,7 @@ JOINT_SWING = 0.25
 """Amplitude of a task in joint space, over half of the range of every joint."""
 
 SWING_SHARES = (1.0, 0.5, 0.25, 0.1)
-"""Shares of this amplitude to try until there are no contacts."""
+"""Shares of `JOINT_SWING` that are tried until there are no contacts."""
 
 FURTHER_POSES = 50
 """Number of additional poses for a task in joint space, after home and the middle of the limits."""
@@ -112,11 +112,11 @@ class Lap:
 
         phase, rate, acceleration = compute_ramp(t)
         end_phase, end_rate, end_acceleration = compute_ramp(T - t)
-        slows = t > T - r
+        is_slowing = t > T - r
         phase = np.where(t <= r, phase, plateau_rate * (t - 0.5 * r))
-        phase = np.clip(np.where(slows, 2.0 * np.pi - end_phase, phase), 0.0, 2.0 * np.pi)
-        rate = np.where(slows, end_rate, rate)
-        acceleration = np.where(slows, -end_acceleration, acceleration)
+        phase = np.clip(np.where(is_slowing, 2.0 * np.pi - end_phase, phase), 0.0, 2.0 * np.pi)
+        rate = np.where(is_slowing, end_rate, rate)
+        acceleration = np.where(is_slowing, -end_acceleration, acceleration)
         by_phase = [self._spline(phase, nu) for nu in (0, 1, 2)]
         rate, acceleration = rate[:, None], acceleration[:, None]
         ddq = by_phase[2] * rate**2 + by_phase[1] * acceleration
@@ -125,7 +125,7 @@ class Lap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedPath:
-    """Path with time as phase: at rest at both ends, at the given speed between them."""
+    """Path whose phase is time: at rest at both ends, at the speed of its points between them."""
 
     path: JointPath
     """Path with points at equal time steps."""
@@ -193,7 +193,7 @@ def shape_path(
     size : float, optional
         Size of the shape [m]; by default the first of 15, 10 and 5 % of the reach that works.
     is_clear : callable, optional
-        Whether positions of shape (N, n) are free of contacts; by default contacts are allowed.
+        Checks that positions, shape (N, n), have no contacts; by default contacts are allowed.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
     share : float
         Share of the limits.
     longest : float
-        Lap time that is used if even this lap is too fast [s].
+        Largest lap time, also used if this lap is still too fast [s].
 
     Returns
     -------

@@ -139,22 +139,22 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
         raise FileFormatError(
             f"{file.name}, {place}: not valid CSV: {error}; correct it"
         ) from error
-    names = [_plain(name.strip(), joint_names) for name in rows[0]] if rows else []
+    names = [_strip_prefix(name.strip(), joint_names) for name in rows[0]] if rows else []
     columns, order = _columns(file.name, names, joint_names)
     if len(rows) - 1 < MIN_ROWS:
         raise FileFormatError(
             f"{file.name}: {len(rows) - 1} row(s) below the header line; add points to at least "
             f"{MIN_ROWS}"
         )
-    table = _table(file.name, names, rows[1:])
+    table = _read_table(file.name, names, rows[1:])
     values = table[:, order]
     if columns == "pose":
         values[:, 3:] = _quaternions(file.name, values[:, 3:])
-    t = _times(file.name, table[:, names.index("t")]) if "t" in names else None
+    t = _check_times(file.name, table[:, names.index("t")]) if "t" in names else None
     return Waypoints(file.name, columns, values, t)
 
 
-def _plain(name: str, joint_names: Sequence[str]) -> str:
+def _strip_prefix(name: str, joint_names: Sequence[str]) -> str:
     """Strip the prefix ``q.`` of a joint's column in files of robotid."""
     joint = name.removeprefix("q.")
     return joint if name not in joint_names and joint in joint_names else name
@@ -186,7 +186,7 @@ def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[C
     raise FileFormatError(f"{file}: unknown column '{unknown}'; columns are {allowed}")
 
 
-def _table(file: str, names: list[str], rows: list[list[str]]) -> Float2D:
+def _read_table(file: str, names: list[str], rows: list[list[str]]) -> Float2D:
     table = np.empty((len(rows), len(names)))
     for k, row in enumerate(rows):
         if len(row) != len(names):
@@ -232,7 +232,7 @@ def _quaternions(file: str, values: Float2D) -> Float2D:
     return np.asarray(unit * np.append(1.0, np.cumprod(side))[:, None])
 
 
-def _times(file: str, t: Float1D) -> Float1D:
+def _check_times(file: str, t: Float1D) -> Float1D:
     with np.errstate(over="ignore"):  # an infinite step is an error below
         step = np.diff(t)
     backward = step <= 0.0
@@ -309,7 +309,7 @@ class PathFile(Task):
         phases = waypoints.phases(robot.limits.velocity)
         spline = waypoints.spline(phases)
         points = max(MIN_POINTS, len(phases))
-        solve = _joint_solution if waypoints.columns == "joints" else _tip_solution
+        solve = _solve_joints if waypoints.columns == "joints" else _solve_tip
         solution = solve(robot, waypoints, spline, points, is_clear)
         if solution.failure is not None:
             phase = 2.0 * np.pi * len(solution.q) / (solution.pose_count - 1)
@@ -319,7 +319,7 @@ class PathFile(Task):
         return JointPath(robot.joint_names, f"csv-{name}", solution.q, solution.singularity_index)
 
 
-def _joint_solution(
+def _solve_joints(
     robot: Robot, waypoints: Waypoints, spline: BSpline, points: int, is_clear: ContactCheck | None
 ) -> PathSolution:
     for row, q in enumerate(waypoints.values, start=1):
@@ -329,7 +329,7 @@ def _joint_solution(
     return check_clearance(follow_joints(robot, spline, tip_demand(robot), points), is_clear)
 
 
-def _tip_solution(
+def _solve_tip(
     robot: Robot, waypoints: Waypoints, spline: BSpline, points: int, is_clear: ContactCheck | None
 ) -> PathSolution:
     demand = tip_demand(robot)
@@ -338,22 +338,22 @@ def _tip_solution(
             f"{waypoints.file}: the {robot.dof} joints of '{robot.name}' cannot turn its tip to "
             "every orientation; remove columns 'qx' to 'qw'"
         )
-    attempts = _attempts(robot, waypoints, spline, demand)
+    attempts = _list_attempts(robot, waypoints, spline, demand)
     best = best_of(robot, attempts, demand, MAX_SINGULARITY_INDEX, is_clear, points)
     assert best is not None
     return best[1]
 
 
-def _attempts(
+def _list_attempts(
     robot: Robot, waypoints: Waypoints, spline: BSpline, demand: Demand
 ) -> Iterator[Attempt]:
     first = waypoints.values[0]
     R = Rotation.from_quat(first[3:]).as_matrix() if waypoints.columns == "pose" else None
     for pose, q in path_starts(robot, first[:3], demand, R):
-        yield Attempt(_poses(spline, None if R is not None else pose[:3, :3]), q)
+        yield Attempt(_make_poses(spline, None if R is not None else pose[:3, :3]), q)
 
 
-def _poses(spline: BSpline, R: Float2D | None) -> Poses:
+def _make_poses(spline: BSpline, R: Float2D | None) -> Poses:
     """Compute poses along a spline of positions with an orientation, or of poses."""
 
     def poses(phase: Float1D) -> Float:

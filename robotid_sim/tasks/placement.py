@@ -40,7 +40,7 @@ PLANE_AXES: dict[PlaneName, tuple[int, int]] = {"xy": (0, 1), "yz": (1, 2), "xz"
 LIFT_PHASE = (0.0, 0.4)
 TRANSFER_PHASE = (0.2, 0.8)
 LOWERING_PHASE = (0.6, 1.0)
-"""Start and end of the motions of a transfer, over its time."""
+"""Start and end of the motions of a transfer, over its duration."""
 
 
 @document_attributes
@@ -141,7 +141,7 @@ CONTACT_MESSAGE = "its links would touch one another or the floor, or come too c
 """Reason to reject a path that the arm can follow."""
 
 ContactCheck = Callable[[Float2D], bool]
-"""Function: whether all poses of a path, shape (N, n), are free of contacts."""
+"""Function that checks whether all poses of a path, shape (N, n), are free of contacts."""
 
 SIZE_SHARES = (0.15, 0.10, 0.05)
 """Sizes to try, over the reach of the arm."""
@@ -225,10 +225,10 @@ def place(
             f"{best[0].label}: {best[1].failure}; choose a smaller {shape.size_name} or another "
             "center"
         )
-    raise PathError(_nowhere(robot, shape, demand, plane, size, best))
+    raise PathError(_describe_failure(robot, shape, demand, plane, size, best))
 
 
-def _nowhere(
+def _describe_failure(
     robot: Robot,
     shape: PlaneShape,
     demand: Demand,
@@ -255,7 +255,7 @@ def _nowhere(
 def _try_configurations(
     robot: Robot, shape: PlaneShape, demand: Demand, plane: PlaneName | None, sizes: list[float]
 ) -> Iterator[Attempt]:
-    planes = _planes(robot, shape, demand, plane)
+    planes = _list_planes(robot, shape, demand, plane)
     for q in sort_by_condition(robot, demand):
         for size in sizes:
             for axes in planes:
@@ -270,14 +270,14 @@ def _try_center(
     plane: PlaneName | None,
     sizes: list[float],
 ) -> Iterator[Attempt]:
-    planes = _planes(robot, shape, demand, plane)
+    planes = _list_planes(robot, shape, demand, plane)
     for middle, q in path_starts(robot, center, demand):
         for size in sizes:
             for axes in planes:
                 yield _attempt(shape, middle, axes, size, q)
 
 
-def _planes(
+def _list_planes(
     robot: Robot, shape: PlaneShape, demand: Demand, plane: PlaneName | None
 ) -> list[Float2D]:
     if plane is not None:

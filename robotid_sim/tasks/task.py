@@ -46,11 +46,11 @@ class RunPlan:
     start: Float1D | None = None
     """Pose of steps [rad or m], shape (n,); by default the start of the circle."""
     is_clear: ContactCheck | None = None
-    """Whether positions of shape (N, n) are free of contacts; None if contacts are allowed."""
+    """Checks that positions, shape (N, n), have no contacts; None if contacts are allowed."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.share <= 1.0:
-            raise OptionError(f"share of the limits is {self.share}; give one above 0, at most 1")
+            raise OptionError(f"share of the limits is {self.share}; give a share from 0 to 1")
         freeze(self, (None,), "start", optional=True)
 
 
@@ -133,8 +133,7 @@ class ShapeTask(Task):
     plane: PlaneName | None = None
     """Plane of the root frame, ``xy``, ``yz`` or ``xz``; None for any."""
     size: float | None = None
-    """Radius, half length or half width [m]; None for the first of 15, 10 and 5 % of the reach that
-    works."""
+    """Radius, half length or half width [m]; None: 15, 10, then 5 % of the reach are tried."""
 
     def __post_init__(self) -> None:
         name = self.shape.name
@@ -254,7 +253,7 @@ class TaskStep(Task):
         rest = _make_rest(robot, pose, self.seconds)
         runs = []
         for k, axis in enumerate(motion_axes(robot, demand)):
-            offset = _offset(robot, pose, size * axis, demand)
+            offset = _find_offset(robot, pose, size * axis, demand)
             matches = np.flatnonzero(np.abs(axis) > 1.0 - 1e-9)
             name = "xyz"[matches[0]] if matches.size else "uv"[k]
             runs.append(TaskRun(f"task-step-{name}", rest, offset=offset))
@@ -269,7 +268,7 @@ def _make_rest(robot: Robot, pose: Float1D, seconds: float) -> PointToPoint:
     return PointToPoint(robot.joint_names, pose, pose, 0.0, seconds)
 
 
-def _offset(robot: Robot, pose: Float1D, shift: Float1D, demand: Demand) -> Float1D:
+def _find_offset(robot: Robot, pose: Float1D, shift: Float1D, demand: Demand) -> Float1D:
     """Find the joint offset from the pose that moves the tip by `shift` [m], or against it."""
     reason = f"is out of reach of '{robot.name}'"
     for direction in (shift, -shift):

@@ -105,8 +105,8 @@ class Animation:
     def sweep(cls, robot: Robot) -> Self:
         """Make a motion that moves one joint after the other through its whole range.
 
-        From home to the lower limit, to the upper one and back, by quintics within a share of the
-        velocity and acceleration limits.
+        Every joint moves from home to the lower limit, to the upper limit and back, by quintics
+        within a share of the velocity and acceleration limits.
         """
         home, limits = robot.home, robot.limits
         parts: list[tuple[Float2D, ...]] = []
@@ -216,8 +216,8 @@ class ContactTimes:
     def from_animation(cls, animation: Animation) -> Self:
         """Find the contacts of an animation by the convex hulls of the links.
 
-        Links that touch at home do not count. The floor is below the base. Without an engine, or if
-        it cannot read the geometry of the robot, there are no contacts.
+        Pairs of links that touch at home are ignored. The floor is below the base. Without an
+        engine, or if it cannot read the geometry of the robot, there are no contacts.
         """
         robot = animation.robot
         touching = np.zeros((animation.t.size, robot.dof + 1), dtype=bool)

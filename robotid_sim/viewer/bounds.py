@@ -1,4 +1,4 @@
-"""Space occupied by a robot and its motion, by which cameras are placed."""
+"""Space that a robot occupies during its motion, for the fit of cameras."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,14 +35,14 @@ def visuals_and_bounds(
     With ghosts in their own colors the robot is gray, so that colors are not confused.
     """
     robot = animations[0].robot
-    parts, surface = drawable(robot)
+    parts, surface = find_drawable_parts(robot)
     if any(animation.color for animation in animations[1:]):
         parts = [replace(part, rgba=colors.rgba(colors.REFERENCE_COLOR)) for part in parts]
     poses = [a.q[:: max(1, a.t.size // POSE_COUNT)] for a in animations]
     return parts, motion_points(robot, add_ellipsoid_points(surface, models), np.vstack(poses))
 
 
-def drawable(robot: Robot) -> tuple[list[robot_visuals.VisualPart], dict[int, Float2D]]:
+def find_drawable_parts(robot: Robot) -> tuple[list[robot_visuals.VisualPart], dict[int, Float2D]]:
     """List the drawable parts of a robot, and points on the surface of its bodies.
 
     If the engine cannot read a mesh, bars between its joints represent the whole robot. The points

@@ -36,15 +36,15 @@ class Camera:
     eye: Float1D
     """Position in the root frame [m], shape (3,)."""
     yaw: float
-    """[deg]"""
+    """Rotation of the view about the vertical axis [deg]."""
     pitch: float
-    """[deg]"""
+    """Elevation of the view direction, negative downward [deg]."""
     distance: float
     """Distance of the target that lies in the middle of the picture [m]."""
     width: int
-    """[pixels]"""
+    """Width of the picture [pixels]."""
     height: int
-    """[pixels]"""
+    """Height of the picture [pixels]."""
     fov: float = 36.0
     """Vertical field of view [deg]."""
 

@@ -33,6 +33,7 @@ from robotid_sim.viewer.robot_visuals import reach
 from robotid_sim.viewer.view_settings import ViewSettings
 
 GHOST_OPACITY, FADED_OPACITY = 0.42, 0.38
+"""Opacity of ghosts, and of the robot if its inertia is shown."""
 MODEL_OPACITY = 0.6
 """Opacity of ghosts in their own colors, which differ little from the color of the robot."""
 PATCH_PIXELS = 24
@@ -95,7 +96,7 @@ class Compositor(Closeable):
             corner = np.array([widest, total]) + 10.0 * unit * (1 + len(sizes))
             if corner[1] <= settings.height:
                 break
-        self.camera = fit_beside_corner(points, settings, corner)
+        self.camera = fit_outside_corner(points, settings, corner)
         self._light = light_for(self.camera)
         self._light_camera = light_camera(self._light, points)
         self.backdrop = backdrop(self.camera, Floor.from_points(points))
@@ -162,11 +163,11 @@ class Compositor(Closeable):
         """Render the ghosts in their colors, and mark where they are in front of the robot."""
         rendered = []
         self._robot.posed.show(visible=False)
-        for renderable, animation, color in self._ghosts:
-            renderable.posed.show(visible=True)
-            renderable.posed.pose(animation.state_at(time).q)
-            ghost = renderable.render(self.camera, self._light, image.scale)
-            renderable.posed.show(visible=False)
+        for ghost_robot, animation, color in self._ghosts:
+            ghost_robot.posed.show(visible=True)
+            ghost_robot.posed.pose(animation.state_at(time).q)
+            ghost = ghost_robot.render(self.camera, self._light, image.scale)
+            ghost_robot.posed.show(visible=False)
             gray = ghost.pixels[..., :3].mean(axis=-1, keepdims=True)
             tint = 0.5 * gray + 0.5 * np.array(color)
             pixels = np.dstack([tint.astype(np.uint8), ghost.pixels[..., 3]])
@@ -211,7 +212,7 @@ class Compositor(Closeable):
             pen.rectangle((round(begin * width), top, round(end * width), picture.height), color)
 
 
-def fit_beside_corner(points: Float2D, settings: ViewSettings, corner: Float1D) -> Camera:
+def fit_outside_corner(points: Float2D, settings: ViewSettings, corner: Float1D) -> Camera:
     """Fit the nearest camera that keeps points out of the top left corner of its picture."""
     width, height = settings.width, settings.height
     for share in np.linspace(0.0, 1.0, 12):

@@ -15,7 +15,7 @@ UnitBox = tuple[float, float, float, float]
 """Left, top, right, bottom [units]."""
 
 
-def plain(text: str) -> str:
+def to_ascii(text: str) -> str:
     """Convert text to the letters of the built-in font, without accents."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "?"
 

@@ -23,7 +23,7 @@ from robotid_sim.viewer.animation import (
     velocity_share,
 )
 from robotid_sim.viewer.colors import Rgb
-from robotid_sim.viewer.drawing import FlatDrawing, plain, text_width
+from robotid_sim.viewer.drawing import FlatDrawing, text_width, to_ascii
 
 PANEL_WIDTH = 228
 """Width of the panel [units]; a unit is a pixel of a picture 480 pixels high."""
@@ -55,13 +55,13 @@ def legend(animations: Sequence[Animation], models: Iterable[str]) -> list[tuple
 
 def short_names(names: Sequence[str], longest: int = 13) -> list[str]:
     """Shorten names: remove common leading words, otherwise cut in the middle."""
-    texts = [plain(name) for name in names]
+    texts = [to_ascii(name) for name in names]
     alike = [len(set(letters)) == 1 for letters in zip(*texts, strict=False)]
     shared = [*alike, False].index(False)
     starts = [k + 1 for k, letter in enumerate(texts[0][:shared]) if letter in "_-/ "]
     while max(map(len, texts)) > longest and starts:
         cut = starts.pop(0)
-        texts = [plain(name)[cut:] for name in names]
+        texts = [to_ascii(name)[cut:] for name in names]
     if max(map(len, texts)) > longest and all(text.endswith("_joint") for text in texts):
         texts = [text.removesuffix("_joint") for text in texts]
     head, tail = (longest - 2) // 2, (longest - 1) // 2
@@ -144,9 +144,9 @@ class JointPanel:
 
     def _draw_base(self, drawing: FlatDrawing) -> None:
         robot = self.animation.robot
-        title = plain(robot.name)
-        if title != plain(self.animation.name):
-            title = f"{title}: {plain(self.animation.name)}"
+        title = to_ascii(robot.name)
+        if title != to_ascii(self.animation.name):
+            title = f"{title}: {to_ascii(self.animation.name)}"
         drawing.text((12, 8), title[:32], 12.5, colors.INK_COLOR)
         for column, name in enumerate(self._columns):
             start, end = self._track(column)
@@ -166,7 +166,7 @@ class JointPanel:
         for k, (text, color) in enumerate(self._notes):
             y = HEAD_HEIGHT + ROW_HEIGHT * self.animation.robot.dof + 12 + 15 * k
             drawing.bar((12, y - 2.5, 24, y + 2.5), color)
-            drawing.text((30, y), plain(text), 10.5, colors.INK_COLOR, anchor="lm")
+            drawing.text((30, y), to_ascii(text), 10.5, colors.INK_COLOR, anchor="lm")
 
     @staticmethod
     def _bar(joint: int) -> tuple[float, float]:
@@ -187,7 +187,7 @@ CURVES_HEAD, PLOT, CURVES_GAP = 36, 40, 16
 """Heights of the title, of a plot and of the gap between plots [units]."""
 LEFT_MARGIN, RIGHT_MARGIN = 42, 12
 PLOT_RANGE_RATIO = 1.1
-"""Range of a plot over that of its values."""
+"""Range of a plot over the range of its values."""
 
 RESIDUAL_NAME, ERROR = "torque less model", "tracking error"
 
@@ -251,7 +251,7 @@ class JointCurves:
     def _draw_base(self, drawing: FlatDrawing, joint: int) -> None:
         robot, t = self.animation.robot, self.animation.t
         limits, is_prismatic = robot.limits, robot.prismatic[joint]
-        drawing.text((12, 7), plain(robot.joint_names[joint])[:32], 12.5, colors.INK_COLOR)
+        drawing.text((12, 7), to_ascii(robot.joint_names[joint])[:32], 12.5, colors.INK_COLOR)
         bounds = {
             "position": (limits.lower[joint], limits.upper[joint]),
             "velocity": (-limits.velocity[joint], limits.velocity[joint]),

@@ -103,7 +103,7 @@ class MujocoScene:
     def model_and_data(self) -> tuple["mujoco.MjModel", "mujoco.MjData"]:
         """Model and data, unchanged until a robot is added.
 
-        Raises `RobotIdError` if MuJoCo refuses a mesh.
+        Raises `RobotIdError` if MuJoCo rejects a mesh.
         """
         if self._built is None:
             try:
@@ -178,9 +178,9 @@ class MujocoRenderer(Renderer):
         if self._target.offWidth < width or self._target.offHeight < height:
             size = max(self._target.offWidth, width), max(self._target.offHeight, height)
             mujoco.mjr_resizeOffscreen(*size, self._target)
-        nothing = mujoco.MjvCamera()
+        unused = mujoco.MjvCamera()
         mujoco.mjv_updateScene(
-            model, data, self._options, None, nothing, mujoco.mjtCatBit.mjCAT_ALL, self._view
+            model, data, self._options, None, unused, mujoco.mjtCatBit.mjCAT_ALL, self._view
         )
         self._aim(camera, box, light)
         viewport = mujoco.MjrRect(0, 0, width, height)
@@ -246,6 +246,6 @@ def gl_context(kind: str) -> Any:
         context.make_current()
     except Exception as error:  # PyOpenGL and drivers raise errors of every kind
         reason = str(error).strip().splitlines()
-        because = f" ({reason[0]})" if reason else ""
-        raise OptionError(f"MuJoCo cannot draw by {kind}{because}; {LIBRARY_REMEDY}") from error
+        detail = f" ({reason[0]})" if reason else ""
+        raise OptionError(f"MuJoCo cannot draw by {kind}{detail}; {LIBRARY_REMEDY}") from error
     return context

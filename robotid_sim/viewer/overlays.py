@@ -42,16 +42,16 @@ class OverlayCanvas:
         """Draw a polyline through points in pixels of the picture, shape (N, 2)."""
         if len(uv) > 1:
             fill, stroke = (*color, round(255 * opacity)), max(1, round(width * self._unit))
-            self._pen.line(_places(uv), fill=fill, width=stroke, joint="curve")
+            self._pen.line(_to_layer(uv), fill=fill, width=stroke, joint="curve")
 
     def area(self, uv: Float2D, color: Rgb, opacity: float) -> None:
         """Fill a polygon; it covers earlier drawings."""
-        self._pen.polygon(_places(uv), fill=(*color, round(255 * opacity)))
+        self._pen.polygon(_to_layer(uv), fill=(*color, round(255 * opacity)))
 
     def dot(self, uv: Float1D, color: Rgb, radius: float) -> None:
         """Draw a round mark with a white rim."""
         for r, fill in ((radius + 1.2, WHITE_COLOR), (radius, color)):
-            self._pen.circle(_places(uv), r * self._unit, (*fill, 255))
+            self._pen.circle(_to_layer(uv), r * self._unit, (*fill, 255))
 
     def lay_on(self, picture: Image.Image) -> None:
         """Draw the layer on a picture."""
@@ -59,13 +59,13 @@ class OverlayCanvas:
         picture.paste(sheet, (0, 0), sheet)
 
 
-def _places(uv: Float) -> list[float]:
+def _to_layer(uv: Float) -> list[float]:
     """Convert pixels of the picture to coordinates of the layer."""
     return (np.clip(uv, -1e4, 1e4) * OVERSAMPLING_FACTOR).ravel().tolist()
 
 
 class PathOverlay:
-    """The tool path: opaque behind the tool, translucent ahead of it and behind the robot."""
+    """The tool path: translucent where the tool has not been yet, or behind the robot."""
 
     def __init__(self, camera: Camera, times: Float1D, path: Float2D, color: Rgb) -> None:
         self._times, self._color = times, color
@@ -82,7 +82,7 @@ class PathOverlay:
             (ahead, np.r_[hidden[now], hidden[now:]], 1.3, AHEAD_OPACITY),
             (behind, np.r_[hidden[:now], hidden[now - 1]], 2.2, 1.0),
         ):
-            # The longest hidden and visible parts; they share end points.
+            # Draw alternating hidden and visible parts, which share end points.
             changes = np.flatnonzero(is_hidden[1:] != is_hidden[:-1]) + 1
             for a, b in zip(np.r_[0, changes], np.r_[changes + 1, len(uv)], strict=True):
                 factor = HIDDEN_FACTOR if is_hidden[a] else 1.0

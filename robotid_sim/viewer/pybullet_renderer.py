@@ -49,7 +49,7 @@ class PosedRobot:
         with tempfile.TemporaryDirectory() as folder, capture_output() as printed:
             path = Path(folder) / "robot.urdf"
             try:
-                path.write_text(_urdf(robot, parts, Path(folder)), encoding="utf-8")
+                path.write_text(_write_urdf(robot, parts, Path(folder)), encoding="utf-8")
             except FileFormatError as error:
                 raise RobotIdError(f"cannot draw '{robot.name}': {error}") from error
             # Otherwise Bullet returns the robot of an earlier file with this name.
@@ -98,7 +98,7 @@ class PosedRobot:
         return self.parts[self.links.index(link)].body
 
 
-def _urdf(robot: Robot, parts: Sequence[VisualPart], folder: Path) -> str:
+def _write_urdf(robot: Robot, parts: Sequence[VisualPart], folder: Path) -> str:
     """Write a URDF with a link per part; save its meshes in `folder`."""
     text = ['<robot name="visuals"><link name="base"/>']
     text += [f'<link name="body_{k}"/>{joint_element(robot, k)}' for k in range(robot.dof)]

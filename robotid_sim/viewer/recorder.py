@@ -62,7 +62,7 @@ def require_recordable(
     if suffix == ".mp4" and (width % 2 or height % 2):
         raise OptionError(f"an MP4 needs even width and height, not {width}x{height}")
     if suffix == ".mp4":
-        _imageio()
+        _load_imageio()
     engine_named(None)  # raises if there is none
     require_writable(path)
 
@@ -136,7 +136,7 @@ def _write_gif(
     # GIF counts in hundredths of a second: unequal durations keep the average exact.
     clock = np.round(np.arange(count + 1) * 100.0 / fps) * 10.0
     durations = np.diff(clock).astype(int).tolist()
-    # Unchanged pixels become transparent: a quarter of the size.
+    # Unchanged pixels become transparent, which reduces the size to a quarter.
     options = {"duration": durations, "loop": 0, "disposal": 1, "optimize": True}
     with path.open("wb") as file:  # Pillow does not close the file when interrupted
         next(reduced).save(file, format="GIF", save_all=True, append_images=reduced, **options)
@@ -147,12 +147,12 @@ def _write_mp4(frames: Iterator[Image.Image], path: Path, fps: float) -> None:
     codec = {"codec": "libx264", "quality": None, "pixelformat": "yuv420p", "macro_block_size": 2}
     flags = ["-crf", "20", "-preset", "fast", "-movflags", "+faststart"]
     options = {**codec, "fps": fps, "ffmpeg_log_level": "error", "output_params": flags}
-    with _imageio().get_writer(path, format="FFMPEG", mode="I", **options) as writer:
+    with _load_imageio().get_writer(path, format="FFMPEG", mode="I", **options) as writer:
         for frame in frames:
             writer.append_data(np.asarray(frame))
 
 
-def _imageio() -> Any:
+def _load_imageio() -> Any:
     """Import imageio with its encoder, or raise with the install command."""
     with require_extra("an MP4, unlike a .gif or .png, needs imageio and its encoder", "video"):
         importlib.import_module("imageio_ffmpeg")

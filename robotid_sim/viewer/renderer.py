@@ -85,7 +85,7 @@ class Renderer(Closeable):
 
 
 def open_renderer(kind: str = "auto") -> Renderer:
-    """Open the renderer of the first installed engine, of one of `RENDERER_NAMES`.
+    """Open the renderer of the first installed engine; `kind` is one of `RENDERER_NAMES`.
 
     Raises `MissingExtraError` if no engine is installed, `OptionError` if this kind does not work
     on this machine.

@@ -59,8 +59,8 @@ def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
     """
     shapes = {-1: base_shapes(robot), **{k: link.shapes for k, link in enumerate(robot.links)}}
     parts_by_body = {
-        body: _drawable(body, body_shapes, files=files, collision=False)
-        or _drawable(body, body_shapes, files=files, collision=True)
+        body: _list_parts(body, body_shapes, files=files, collision=False)
+        or _list_parts(body, body_shapes, files=files, collision=True)
         for body, body_shapes in shapes.items()
     }
     is_empty = not any(parts_by_body.values())
@@ -73,7 +73,7 @@ def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
 def collision_parts(robot: Robot, body: int) -> list[VisualPart]:
     """List the drawable collision shapes of a body."""
     shapes = base_shapes(robot) if body < 0 else robot.links[body].shapes
-    return _drawable(body, shapes, files=True, collision=True)
+    return _list_parts(body, shapes, files=True, collision=True)
 
 
 def part_solid(part: VisualPart, *, placed: bool = False) -> Solid:
@@ -94,7 +94,7 @@ class InertiaEllipsoid:
     center: Float1D
     """Center of mass [m], shape (3,)."""
     semi_axes: Float1D
-    """[m], shape (3,)."""
+    """Lengths of the semi-axes [m], shape (3,)."""
     rotation: Float2D
     """Rotation matrix with the directions of the axes as columns, shape (3, 3)."""
 
@@ -191,15 +191,15 @@ def _bar_ends(robot: Robot) -> list[Float1D]:
     return [*(joint.T_parent_joint[:3, 3] for joint in robot.joints), tip]
 
 
-def _drawable(
+def _list_parts(
     body: int, shapes: Sequence[GeometryShape], *, files: bool, collision: bool
 ) -> list[VisualPart]:
     """List the drawable parts of the visual or of the collision shapes."""
-    parts = (_part(body, s, files=files) for s in shapes if s.collision is collision)
+    parts = (_make_part(body, s, files=files) for s in shapes if s.collision is collision)
     return [part for part in parts if part is not None]
 
 
-def _part(body: int, shape: GeometryShape, *, files: bool) -> VisualPart | None:
+def _make_part(body: int, shape: GeometryShape, *, files: bool) -> VisualPart | None:
     uncolored = shape.rgba == PLAIN_COLOR or shape.collision
     color = SHELL_COLORS[(body + 1) % 2] if uncolored else shape.rgba
     if shape.mesh is None:

@@ -1,6 +1,6 @@
 """Motions to show: a trajectory, logs, the result of a study, or one of its tasks.
 
-Tracking errors are made visible by motions with magnified errors beside the reference.
+Tracking errors are made visible by motions with magnified errors next to the reference.
 """
 
 import logging
@@ -53,8 +53,7 @@ def show_motion(
 ) -> None:
     """Show a log or a trajectory in a window until it is closed.
 
-    With models, a slider shows their inertia ellipsoids. Callers use `require_display` before their
-    work.
+    With models, a slider shows their inertia ellipsoids. Call `require_display` before long work.
     """
     width, height = map(int, WINDOW.split("x"))
     settings = ViewSettings(width=width, height=height)
@@ -171,7 +170,7 @@ def load_animations(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
 
 
 def model_in(folder: Path) -> Path:
-    """Find the robot in a result folder, the identified one if there is one."""
+    """Find the file of the identified, else of the nominal robot in a result folder."""
     require_complete(folder)
     for name in ("identified.urdf", "nominal.urdf"):
         if (folder / name).is_file():
@@ -268,7 +267,7 @@ MAX_DISPLAYED_ERROR = 0.2
 """Largest magnified error of a revolute joint [rad]."""
 
 MAX_DISPLAYED_SHARE = MAX_DISPLAYED_ERROR / (2.0 * np.pi)
-"""Largest magnified error of a prismatic joint over its range: the share of a full turn."""
+"""Largest magnified error of a prismatic joint over its range; a share of a full turn."""
 
 MAGNIFICATIONS = tuple(digit * 10.0**k for k in range(6) for digit in (1.0, 2.0, 5.0))
 """Magnifications to choose from; smaller errors are rounding."""
@@ -294,7 +293,7 @@ def make_tracking_animations(
     if K is None:
         K = visible_magnification(robot, errors.values())
     if not 0.0 < K < np.inf:
-        raise OptionError(f"a magnification of {K:g} is not usable; give one above zero")
+        raise OptionError(f"a magnification of {K:g} is not usable; give a number above zero")
     t = reduce_times(next(iter(motions.logs.values())).t)
     reference = motions.task.trajectory(t)
     tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)

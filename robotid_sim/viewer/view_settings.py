@@ -55,9 +55,9 @@ class ViewSettings:
     """Settings of the view of an animation."""
 
     width: int = 640
-    """[pixels]"""
+    """Width of the picture [pixels]."""
     height: int = 480
-    """[pixels]"""
+    """Height of the picture [pixels]."""
     camera: str = "iso"
     """A key of `VIEW_ANGLES`."""
     layers: frozenset[str] = DEFAULT_LAYERS

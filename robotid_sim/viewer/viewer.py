@@ -53,7 +53,7 @@ def show(
         command = f"from robotid_sim.viewer.window import main; main({os.getpid()})"
         argv = [sys.executable, "-P", "-c", command]
         child = subprocess.Popen(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr)
-        reports = _reports(child)
+        reports = _collect_reports(child)
         stderr.seek(0)
         text = stderr.read().decode(errors="replace").strip()
     failures = [line.removeprefix(FAILED).strip() for line in reports if line.startswith(FAILED)]
@@ -65,7 +65,7 @@ def show(
         raise OptionError(no_display_message())
 
 
-def _reports(child: "subprocess.Popen[bytes]") -> list[str]:
+def _collect_reports(child: "subprocess.Popen[bytes]") -> list[str]:
     """Collect the lines that the window's process reports; end it if it does not open."""
     assert child.stdout is not None
     timeout = threading.Timer(OPENING_TIMEOUT, child.kill)

@@ -30,14 +30,14 @@ TICK_TIME = 1.0 / 60.0
 """Time between two states [s]."""
 
 HIDDEN_PREVIEWS = ("RGB_BUFFER", "DEPTH_BUFFER", "SEGMENTATION_MARK")
-"""Previews of PyBullet's GUI."""
+"""Previews of PyBullet's GUI that the window does not have."""
 
 MAX_SPEED = 4.0
 """Upper end of the speed slider [seconds of motion per second]."""
 
 
 class PlaybackControls:
-    """Time of the window in a motion, and its layers.
+    """Controls of the window: time in the motion, speed and layers.
 
     The motion runs from `start` to `end` [s] and repeats; `layers` are the initial ones,
     `speed` is in seconds of motion per second. In PyBullet only the user can move a slider, so that
@@ -128,12 +128,12 @@ def main(parent: int) -> None:
     os.dup2(devnull, 2)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     skip_exit_handlers()
-    show: WindowInput = pickle.load(sys.stdin.buffer)
-    first, settings = show.animations[0], show.settings
+    content: WindowInput = pickle.load(sys.stdin.buffer)
+    first, settings = content.animations[0], content.settings
     try:
         client = open_window(settings)
-        scene = WindowScene(client, show.animations, show.models, settings)
-        controls = PlaybackControls(client, first.start, first.end, settings.layers, show.speed)
+        scene = WindowScene(client, content.animations, content.models, settings)
+        controls = PlaybackControls(client, first.start, first.end, settings.layers, content.speed)
         print(OPENED, file=reports, flush=True)
         with contextlib.suppress(EngineError):  # the window was closed between two calls
             play(client, scene, controls)

@@ -151,7 +151,7 @@ class WindowScene:
             ghost.shift(-GHOST_SHIFT * camera.distance * back)
 
     def _paint(self, state: JointState, layers: set[str], opacity: float) -> None:
-        """Update the color of one body, the one that has waited longest."""
+        """Update the color of the body whose update has waited longest."""
         robot, painted = self.animation.robot, self._painted[opacity]
         if "torque" in layers and state.tau is not None:
             steps = np.round(TONE_COUNT * torque_share(robot, state.tau)) / TONE_COUNT

@@ -58,7 +58,7 @@ def test_finished_trials_are_not_run_again(finished, monkeypatch) -> None:
         raise AssertionError("a trial was run again")
 
     monkeypatch.setattr(group_work, "_make_motions", work)
-    monkeypatch.setattr(group_work.GroupRunner, "_rows", work)
+    monkeypatch.setattr(group_work.GroupRunner, "_run_group", work)
     done = run_campaign(short_plan(), finished)
     assert (done.new, done.before) == (0, 8)
     assert told(rows_in(finished)) == before

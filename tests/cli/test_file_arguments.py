@@ -107,7 +107,9 @@ def test_a_folder_with_the_name_of_no_robot_is_not_what_is_read(robotid, folder,
     ],
 )
 def test_no_output_is_written_over_the_results_of_a_run(robotid, results, words) -> None:
-    refused(robotid(*words.split()), "cannot write out/", "is of the study of 2r", "another name")
+    refused(
+        robotid(*words.split()), "cannot write out/", "belongs to the study of 2r", "another name"
+    )
 
 
 def test_a_run_does_not_replace_what_it_reads(robotid, results) -> None:

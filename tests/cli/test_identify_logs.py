@@ -188,7 +188,7 @@ def made(ran, short, tmp_path_factory):
     folder = tmp_path_factory.mktemp("draws")
     draws = ("--posterior-samples", 12, folder / "draws")
     done = ran("identify", ARM, short.log, "-o", folder / "e.json", *draws)
-    assert "12 robots, sample_01.urdf on, are written in" in done.text
+    assert "12 robots are written to" in done.text
     return folder
 
 

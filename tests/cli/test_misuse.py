@@ -228,7 +228,7 @@ COMBINED = {
     "view 2r.urdf --record new.png --fps 10": "--fps and --speed are for a film",
     "view 2r.urdf --record new.mp4 --size 641x480": "even",
     "view 2r.urdf --record new.png --size 640": "is not of the form 640x480",
-    "cad 2r.urdf --total-mass -1 -o new.urdf": "which must be positive",
+    "cad 2r.urdf --total-mass -1 -o new.urdf": "a positive, finite number",
     "payload 2r.urdf l.h5 l.h5 --load 0": "give its mass",
     "view 2r.urdf --record new.gif --time 1": "a time is for a picture",
     "design 2r.urdf -o new.json --clearance 0.1 --no-clearance": "--clearance has no effect with",

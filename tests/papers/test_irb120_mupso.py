@@ -86,7 +86,7 @@ def test_every_value_that_is_not_printed_makes_another_problem() -> None:
 
 
 def test_published_coefficients_leave_the_reach_and_do_not_start_at_rest() -> None:
-    for motion in model.load_published_motions().values():
+    for motion in model.evaluate_published_motions().values():
         assert motion["followed"] == "no"
         assert motion["scale"] < 0.1
         assert motion["start_speed"] == pytest.approx(0.92781)

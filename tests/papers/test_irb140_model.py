@@ -9,7 +9,7 @@ from robotid_sim.kinematics.inverse import singularity_index as index_of_urdf
 from robotid_sim.model.catalog import load_published_print, load_robot
 from robotid_sim.papers.irb140 import kinematics
 from robotid_sim.papers.irb140.model import PARAMETER_NAMES, mape, parameter_vector
-from robotid_sim.papers.irb140.paper import cad_step, visible_directions
+from robotid_sim.papers.irb140.paper import compute_cad_properties, visible_directions
 
 POSES = np.random.default_rng(0).uniform(-np.pi, np.pi, (50, 6))
 
@@ -112,7 +112,7 @@ def test_torques_show_fifteen_directions_of_the_27_parameters() -> None:
 
 
 def test_the_cad_step_shares_the_mass_by_volume() -> None:
-    found = cad_step()
+    found = compute_cad_properties()
     masses = found["links"][:, 0]
     assert masses == pytest.approx(1e-3 * found["density"] * found["volumes"], rel=1e-12)
     assert masses.tolist() == sorted(masses, reverse=True)

@@ -139,7 +139,7 @@ def test_torques_of_many_candidates_are_those_of_the_formal_robot() -> None:
 @pytest.mark.parametrize("column", PUBLISHED_SETS)
 def test_an_arm_has_the_torques_of_its_column_and_can_exist(column) -> None:
     robot = load_robot(ROBOT_NAME)
-    arm = control.equivalent(robot, base_parameters(robot, ()), column)
+    arm = control.find_equivalent(robot, base_parameters(robot, ()), column)
     states = unseen_states(robot, 0)
     apart, formal = (
         joint_torque(model, states.q, states.dq, states.ddq)

@@ -13,9 +13,9 @@ from robotid_sim.papers.irb140.paper import (
     CLAMPS,
     WIDE_CASE,
     compare_models,
+    compute_print_errors,
     constants,
-    pairs_of_clamps,
-    sums_of_print,
+    group_clamp_runs,
 )
 from robotid_sim.papers.irb140.swarms import METHOD_SETTINGS, PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.trial_table import TrialTable
@@ -79,9 +79,9 @@ def results(
         for scenario, runs in (("nominal", 1), ("disturbed", RUNS))
         for model in MODELS
     }
-    table = TrialTable(rows) | TrialTable.from_results(sums_of_print().items())
+    table = TrialTable(rows) | TrialTable.from_results(compute_print_errors().items())
     table |= TrialTable.from_computed(**constants())
-    table |= TrialTable.from_results(pairs_of_clamps(table).items())
+    table |= TrialTable.from_results(group_clamp_runs(table).items())
     for scenario in SCENARIOS:
         table |= TrialTable.from_results(compare_models(table, scenario).items())
     return table

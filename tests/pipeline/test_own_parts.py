@@ -32,7 +32,7 @@ from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.fit_plan import FitPlan, PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.study import run_study
-from robotid_sim.plugins import _module_of, fault_of_plugin, load_plugins
+from robotid_sim.plugins import _import_file, fault_of_plugin, load_plugins
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.preprocess.rts import RtsSmoother
@@ -86,7 +86,7 @@ def clean_registries(monkeypatch):
 @pytest.fixture
 def own(clean_registries):
     """The module of a user's own parts, registered for the time of a test."""
-    return _module_of(PARTS)
+    return _import_file(PARTS)
 
 
 def test_the_checks_pass_for_every_part(own):

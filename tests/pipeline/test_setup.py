@@ -25,7 +25,7 @@ from robotid_sim.pipeline.build import build_setup, load_kernels
 from robotid_sim.pipeline.build_robot import build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig, load_config
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.identification import CSV_COLUMNS, parameter_rows, table_beside
+from robotid_sim.pipeline.identification import CSV_COLUMNS, default_table_path, parameter_rows
 from robotid_sim.pipeline.nominal import torque_mismatch
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
@@ -322,5 +322,5 @@ def test_a_failed_fit_leaves_no_table(quick_study, tmp_path) -> None:
 
 def test_every_estimate_of_a_folder_has_its_own_table(tmp_path) -> None:
     names = ("estimate.json", "wls.json", "huber.json")
-    tables = [table_beside(tmp_path / name).name for name in names]
+    tables = [default_table_path(tmp_path / name).name for name in names]
     assert tables == ["parameters.csv", "wls-parameters.csv", "huber-parameters.csv"]

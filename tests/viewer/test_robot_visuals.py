@@ -13,7 +13,12 @@ from robotid_sim.model.geometry import rotation_from_rpy
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import base_shapes
 from robotid_sim.viewer import bounds, primitive_meshes
-from robotid_sim.viewer.bounds import add_ellipsoid_points, drawable, motion_points, surface_points
+from robotid_sim.viewer.bounds import (
+    add_ellipsoid_points,
+    find_drawable_parts,
+    motion_points,
+    surface_points,
+)
 from robotid_sim.viewer.robot_visuals import (
     frame_parts,
     inertia_ellipsoid,
@@ -124,7 +129,7 @@ def test_bars_stand_in_where_bullet_itself_refuses_a_mesh(arm, monkeypatch) -> N
         raise RobotIdError("no")
 
     monkeypatch.setattr(bounds, "surface_points", refuse)
-    parts, surface = drawable(arm)
+    parts, surface = find_drawable_parts(arm)
     assert {part.body for part in parts} == {-1, 0, 1}
     assert set(surface) >= {0, 1}
 

@@ -2,7 +2,7 @@
 
 The robot is not named; its links are those of an ABB IRB 120. Its first three joints move.
 
-The identifiable parameters and the least squares along the excitation follow from this.
+The module also finds the identifiable parameters and fits them along an excitation.
 """
 
 from collections.abc import Iterable
@@ -54,7 +54,7 @@ RUN_PERIOD = 10.0
 HARMONIC_COUNT = 3
 """Number of harmonics; not printed, but the published vectors have three entries."""
 HALVING_COUNT = 20
-"""Bisections of the range of scales in the search for the largest reachable one."""
+"""Number of bisections in the search for the largest scale at which a path is reachable."""
 UNBOUNDED_TORQUE_RATIO = 10.0
 """Allowed share of the torque limits: the paper has none. It is finite to reject motions through a
 singular pose between two samples, where the torque is even larger."""
@@ -110,12 +110,12 @@ def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
     return float(np.abs(problem.space.limit_matrix() @ x).max())
 
 
-def load_published_motions() -> dict[str, dict[str, Any]]:
+def evaluate_published_motions() -> dict[str, dict[str, Any]]:
     """Evaluate the published motion with its number c as the first coefficient, and as all three.
 
-    For both interpretations: whether the arm can follow the path in meters, otherwise the largest
-    scale at which it can; the condition number at this scale, with columns of unit length; and the
-    speed of each coordinate at the start, which should be zero [m/s].
+    The result has, by interpretation: whether the arm can follow the path in meters, otherwise the
+    largest scale at which it can; the condition number at this scale, with columns of unit length;
+    and the speed of each coordinate at the start, which should be zero [m/s].
     """
     c = PRINTED_VALUES["optimum"]["c"]
     readings = {"c = (2.0328, 0, 0)": (c, 0.0, 0.0), "c = (2.0328, 2.0328, 2.0328)": (c, c, c)}
@@ -162,7 +162,7 @@ NOISE_SHARE = 0.01
 DRAW_COUNT = 30
 """Number of logs with noise."""
 MILLIMETER_FACTORS = {"kg m": 1e3, "kg m^2": 1e6}
-"""From SI to the units of Table 4, by unit; masses are in kg."""
+"""Factors from SI units to the units of Table 4; masses are in kg."""
 PRINTED_SELECTOR_NAME = "moments along z of frame i, through frame i"
 """The selector of the paper, if wrenches are taken about the origins of its frames."""
 JOINT_TORQUES, WRENCHES = "torques of the 3 joints", "full wrenches at the 3 joints"

@@ -29,7 +29,7 @@ CURVE_SAMPLES = 400
 ROUNDING_TOLERANCE = 1e-12
 """Parameters below this count as zero, in SI units; the smallest printed one is 1e-6."""
 START_COUNT = 3
-"""Gradient descents with the total budget of a swarm."""
+"""Number of gradient descents that together have the budget of a swarm."""
 SINGLE_DRAW_NAME = "a single random motion"
 """Row of motions that no search improved."""
 DRIVEN_STREAMS = {
@@ -58,7 +58,7 @@ class MutatingSwarmPaper(TrialPaper):
         # Side studies have fewer runs than the paper, for time.
         effort |= {name: min(runs, n) for name, n in effort.items() if name.endswith("runs")}
         effort = {"runs": runs} | effort
-        table = lab.tabulate("search", _searches(lab, effort))
+        table = lab.tabulate("search", _plan_searches(lab, effort))
         # The best of three descents, which together need about the evaluations of a swarm.
         descents, rows = table.runs("table 3", "gradient"), []
         for first in range(0, max(1, len(descents) - START_COUNT + 1), START_COUNT):
@@ -87,13 +87,13 @@ class MutatingSwarmPaper(TrialPaper):
         return table | compute_rows(table, lab.seed, effort)
 
 
-def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> list[PlannedTrial]:
+def _plan_searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> list[PlannedTrial]:
     """Plan all searches, long ones first so that no process waits long at the end."""
     cells: list[PlannedTrial] = []
     runs, side = effort["runs"], effort["side_runs"]
     size = {"population": model.POPULATION_SIZE, "iterations": effort["iterations"]}
 
-    # All have names, so that a search in two studies is run once.
+    # Every setting is explicit, so that equal searches of two studies run once.
     paper = {"method": "MuPSO", "reading": model.MAIN_READING_NAME, "handling": "scaling", **size}
 
     def swarms(study: str, row: str, runs: int, **settings: Any) -> None:
@@ -116,7 +116,7 @@ def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> list[Planned
 
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
     """Compute rows that need no run, and rows that are not just a statistic of runs."""
-    motions = model.load_published_motions()
+    motions = model.evaluate_published_motions()
     followed = [motion for motion in motions.values() if motion["followed"] == "yes"]
     evaluable = any(motion["start_speed"] < SPEED_TOLERANCE for motion in followed)
     best = min(motions.values(), key=lambda motion: float(motion["condition"]))
@@ -128,7 +128,7 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
     x = np.array(table.best("table 3", "MuPSO", "condition")["x"])
     with one_blas_thread():  # the bits of QR depend on the number of threads
         identified = model.identify(model.problem(), x, make_stream(seed, PAPER_NAME, "noise"))
-    rows |= _ranks() | _table_4(identified, table) | _compute_drawn_motions(table)
+    rows |= _count_identifiable() | _table_4(identified, table) | _compute_drawn_motions(table)
     values = model.ideal_values()
     changed = [name for name, (ideal, true) in values.items() if abs(ideal - true) >= PRINTED_DIGIT]
     scores = np.abs(identified.scores)
@@ -141,7 +141,7 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
         | settings_rows({method: f"umar-2021-{method.lower()}" for method in model.METHOD_NAMES})
         | TrialTable.from_computed(
             **effort,
-            **_comparison(table),
+            **_compare_methods(table),
             optimum=best["condition"] if evaluable else "not evaluable",
             radii=sum(model.PRINTED_VALUES["optimum"]["a"]),
             speed=best["start_speed"],
@@ -161,7 +161,7 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
     )
 
 
-def _ranks() -> dict[TrialKey, ResultRow]:
+def _count_identifiable() -> dict[TrialKey, ResultRow]:
     """Count the parameters identifiable alone, in combinations, and not at all."""
     kinds, listed = (
         ("alone", "combined", "none"),
@@ -188,7 +188,7 @@ def _ranks() -> dict[TrialKey, ResultRow]:
 
 
 def _table_4(identified: model.ExactIdentification, table: TrialTable) -> dict[TrialKey, ResultRow]:
-    """List Table 4 as printed, for the base parameters, and from MuPSO's best driven motion."""
+    """List Table 4 as printed, of the base parameters, and from the best driven MuPSO motion."""
     rows: dict[TrialKey, ResultRow] = {}
     basis, ideal, base = identified.basis, model.ideal_values(), trials.base()
     units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
@@ -256,7 +256,7 @@ def _compute_drawn_motions(table: TrialTable) -> dict[TrialKey, ResultRow]:
     }
 
 
-def _comparison(table: TrialTable) -> ResultRow:
+def _compare_methods(table: TrialTable) -> ResultRow:
     """Compare MuPSO with the other methods of the paper, as text."""
     texts, leader = [], ""
     for study, handling in (("penalty", "penalty"), ("table 3", "scaling")):

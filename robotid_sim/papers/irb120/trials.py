@@ -77,11 +77,11 @@ def swarm(
 
 
 def swarm_times(*, seed: int, rounds: int, iterations: int) -> dict[str, Any]:
-    """Time MuPSO with 50 and 70 particles in turn [s]: other processes disturb both."""
+    """Time MuPSO with 50 and 70 particles in turn [s], so that other processes disturb both."""
     runs: dict[str, list[dict[str, float]]] = {"50": [], "70": []}
     for run, size in product(range(rounds), runs):
-        searched = swarm(seed=seed, run=run, population=int(size), iterations=iterations)
-        runs[size].append({"seconds": searched["seconds"]})
+        result = swarm(seed=seed, run=run, population=int(size), iterations=iterations)
+        runs[size].append({"seconds": result["seconds"]})
     return {"methods": {size: {"runs": size_runs} for size, size_runs in runs.items()}}
 
 
@@ -157,7 +157,7 @@ FRICTION_SYMBOLS = ("Fv", "Fc")
 TORQUE_NOISE = 0.1
 """Standard deviation of the torque noise [N m], 1 to 3 % of the RMS torque of a joint."""
 UNSEEN_SAMPLES = 200
-"""Samples of the motion on which torques are predicted."""
+"""Number of samples of the motion on which torques are predicted."""
 NOISE_BOUND = 3.0
 """Standard deviations within which an error counts as explained by the noise."""
 
@@ -201,7 +201,7 @@ def identification(
     weight = np.sqrt(np.mean(_inertial_rows(*random_states(model.arm())) ** 2, axis=0))
     size = np.linalg.norm(weight * true[inertial])
     relative = 100.0 * np.linalg.norm(weight * errors[:, inertial], axis=1) / size
-    unseen = _unseen(errors[:, inertial], true[inertial], seed)
+    unseen = _compute_unseen_error(errors[:, inertial], true[inertial], seed)
     return {
         "condition": float(np.exp(model.problem().value(np.array(x)))),
         "condition_fitted": float(np.mean([fit.cond for fit in estimates])),
@@ -231,7 +231,7 @@ def is_drivable(x: Sequence[float]) -> bool:
     return True
 
 
-def _unseen(errors: Float2D, true: Float1D, seed: int) -> Float1D:
+def _compute_unseen_error(errors: Float2D, true: Float1D, seed: int) -> Float1D:
     """Compute the RMS torque error on an unseen motion over its RMS torque [%], shape (m,).
 
     The motion is a random Fourier series of the joints over their whole range, without friction,

@@ -80,9 +80,9 @@ SETTLING_TIME = 0.3
 CURVE_SAMPLES = 250
 """Samples of a stored curve."""
 LOOP_COMPARISON = Comparison(trace_samples=1_000_000)
-"""Sliding mode, with more samples than a lap: fast transients of torque must not be thinned out."""
+"""Sliding-mode control; traces have all samples of a lap, so that no torque transient is lost."""
 JOINT_COUNT = 3
-"""Joints whose links the paper identifies."""
+"""Number of joints whose links the paper identifies."""
 
 
 def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) 
     name, condition = SCENARIOS[scenario]
     if arms:
         basis = base_parameters(plant, ())
-        models = {model: equivalent(plant, basis, model) for model in MODELS}
+        models = {model: find_equivalent(plant, basis, model) for model in MODELS}
     else:
         models = {m: make_published_robot(ROBOT_NAME, PUBLISHED_SETS[m]) for m in MODELS} | {
             "reference": plant
@@ -115,12 +115,12 @@ def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) 
             runs[model][key] = run_task(arm, robot, prepared.gains, prepared.task, active)
     true = runs["reference"][CIRCLE]
     bandwidth = {"step_bandwidth": tasks[STEP].gains.bandwidth}
-    rows = {m: loop_row(of[CIRCLE], of[STEP], true) | bandwidth for m, of in runs.items()}
-    curves = {m: curve_row(of[CIRCLE]) for m, of in runs.items() if run == 0}
+    rows = {m: loop_row(r[CIRCLE], r[STEP], true) | bandwidth for m, r in runs.items()}
+    curves = {m: curve_row(r[CIRCLE]) for m, r in runs.items() if run == 0}
     return {"studies": {study: {"methods": rows}, f"{study} curves": {"methods": curves}}}
 
 
-def equivalent(robot: Robot, basis: BaseParameters, column: str) -> Robot:
+def find_equivalent(robot: Robot, basis: BaseParameters, column: str) -> Robot:
     """Find the consistent arm nearest to `robot` with the joint torques of a column of Table 3.
 
     Raises `InconsistentInertiaError` if no consistent parameters have these torques.
@@ -164,14 +164,14 @@ def prepare_tasks(lap: float, engine: str) -> dict[str, PreparedTask]:
             plant, path, rate=CONTROL_RATE, error=np.inf, bandwidth=bandwidth
         )
 
-    def rise_beyond_print(bandwidth: float) -> float:
+    def compute_rise_error(bandwidth: float) -> float:
         rise, *_ = step_metrics(run_task(plant, plant, gains_of(bandwidth), tasks[STEP]))
         assert rise is not None
         return rise - float(printed_rise)
 
     gains = LoopGains.from_specification(plant, path, rate=CONTROL_RATE)
     with use_engine(engine):
-        slow = gains_of(brentq(rise_beyond_print, *STEP_BANDWIDTHS, xtol=1e-3))
+        slow = gains_of(brentq(compute_rise_error, *STEP_BANDWIDTHS, xtol=1e-3))
         return {
             task.name: PreparedTask(task, loop, run_task(plant, plant, loop, task).peak_torque)
             for task, loop in ((tasks[CIRCLE], gains), (tasks[STEP], slow))
@@ -206,9 +206,9 @@ def _select_settled(run: ControlRun) -> tuple[Trace, slice]:
 def loop_row(lap: ControlRun, step: ControlRun, true: ControlRun) -> dict[str, Any]:
     """Measure the circle and the step of a model, the circle also against the reference.
 
-    For the first joints: torque differences, RMS [N m], energies, the integral of abs(tau dq) [J],
-    torque rates, RMS [N m/s], and errors, RMS [rad], partly also after `SETTLING_TIME`; for all
-    joints the norm of the errors [mrad]; for the step the metrics of Table 4.
+    The row has, for the first joints: RMS torque differences [N m], energies, which are integrals
+    of abs(tau dq) [J], RMS torque rates [N m/s] and RMS errors [rad], some also for the time after
+    `SETTLING_TIME`; for all joints the norm of the errors [mrad]; the step metrics of Table 4.
     """
     trace, settled = _select_settled(lap)
     ideal, _ = _select_settled(true)

@@ -42,7 +42,7 @@ VALIDATION_SHARE = 0.2
 ERROR_FLOOR = 1e-4
 """Errors below this are squared, so that the loss has a gradient everywhere [m]."""
 PENALTY_STEEPNESS = 4.0
-"""Slope of the penalty, a logistic unit of ln(kappa / 1000): the paper's f is not printed."""
+"""Slope of the penalty, a logistic function of ln(kappa / 1000); the paper's f is not printed."""
 PENALTY_WEIGHT = 0.01
 """Weight of the penalty: a singular pose counts as much as this error [m]."""
 
@@ -55,7 +55,7 @@ def train_inverse(
     All treatments of a run have the same log, split and first weights. Errors are mean distances
     of the reached from the reference position [mm]; ``singular`` is the share of validation poses
     with an index above `MAX_SINGULARITY_INDEX`, ``kappa`` median and 99 % quantile of their index,
-    ``logged`` the share of the log's poses above it.
+    ``logged`` the share of logged poses with an index above that limit.
     """
     q, inputs, xyz = log_motion(seed, run, samples)
     rng = make_stream(seed, PAPER_NAME, "inverse network", f"run {run}")

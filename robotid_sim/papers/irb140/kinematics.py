@@ -96,10 +96,10 @@ def singularity_index(jacobians: Float) -> Float1D:
 def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
     """Compare the paper's kinematics with the URDF's; the trial of sections 2.1 to 2.4.
 
-    The poses are uniform within the URDF's joint limits. Differences are the largest ones: of the
-    closed form's position [mm], of the Jacobian [m/rad and rad/rad], and of the index, relative, at
-    poses below `MAX_SINGULARITY_INDEX`; ``kappa`` has its minimum, median and maximum, ``singular``
-    is the share of poses above.
+    The poses are uniform within the URDF's joint limits. The result has the largest differences of
+    the position in closed form [mm], of the Jacobian [m/rad and rad/rad], of the index, relative
+    and at poses below `MAX_SINGULARITY_INDEX`; ``kappa`` has minimum, median and maximum of the
+    index, ``singular`` the share of poses above the limit.
     """
     robot = load_robot(ROBOT_NAME)
     rng = make_stream(seed, PAPER_NAME, "kinematics")
@@ -127,7 +127,7 @@ WIDE_SHARE = 0.5
 """Share of every joint's range, about its middle, in the widest region."""
 OUTPUT_SCALE = 30.0
 """Largest scaled position. scipy's L-BFGS stops when the loss decreases by less than 2e-9,
-an absolute amount for losses below one: with outputs in [-1, 1] already at 1.5 mm."""
+an absolute amount for losses below one; outputs in [-1, 1] would stop it at 1.5 mm."""
 CHUNK_ITERATIONS = 500
 """Iterations between two evaluations of the validation error."""
 PATIENCE_CHUNKS = 2
@@ -160,12 +160,12 @@ def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) 
     q, xyz, excluded = regular_poses(settings.get("half_width"), samples, rng)
     (inputs, _), (outputs, unit) = _scale(q, 1.0), _scale(xyz, OUTPUT_SCALE)
     cut = round((1.0 - VALIDATION_SHARE) * len(q))
-    perceptron = _perceptron(settings, iterations, int(rng.integers(2**31)))
+    perceptron = _make_perceptron(settings, iterations, int(rng.integers(2**31)))
     curve: list[list[float]] = []
     best, stall, active = np.inf, 0, True
     while active:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on training that ends before convergence
+            warnings.simplefilter("ignore")  # about training that ends before convergence
             perceptron.fit(inputs[:cut], outputs[:cut])
         difference = (perceptron.predict(inputs) - outputs) * (1e3 * unit)
         training, validation = np.split(np.linalg.norm(difference, axis=1), [cut])
@@ -207,10 +207,10 @@ def regular_poses(
     """Draw joint angles and positions [m], and compute the share of poses excluded as singular."""
     robot = load_robot(ROBOT_NAME)
     lower, upper = region_of(half_width, robot)
-    drawn = rng.uniform(lower, upper, (samples, robot.dof))
-    jacobians = np.array([tip_jacobian(robot, pose) for pose in drawn])
+    poses = rng.uniform(lower, upper, (samples, robot.dof))
+    jacobians = np.array([tip_jacobian(robot, pose) for pose in poses])
     regular = np.linalg.cond(jacobians) <= MAX_SINGULARITY_INDEX
-    q = drawn[regular]
+    q = poses[regular]
     return q, tip_position(robot, q), float(1.0 - regular.mean())
 
 
@@ -221,7 +221,7 @@ def _scale(values: Float2D, largest: float) -> tuple[Float2D, Float1D]:
     return (values - low) / unit - largest, unit
 
 
-def _perceptron(spec: Mapping[str, Any], iterations: int, state: int) -> Any:
+def _make_perceptron(spec: Mapping[str, Any], iterations: int, state: int) -> Any:
     """Make an untrained network of logistic units, for L-BFGS in chunks or for batches."""
     from sklearn.neural_network import MLPRegressor
 

@@ -34,9 +34,9 @@ def parameter_vector(column: str) -> Float1D:
 
 
 def link_parameters(candidates: Float2D) -> Float2D:
-    """Compute the inertial parameters of the links from the 27 of candidates (m, 27), (m, 30).
+    """Compute inertial parameters of the links, shape (m, 30), from candidates of shape (m, 27).
 
-    Masses are those of Table 2; the vectorized form of `inertia.pack`.
+    Masses are those of Table 2; see `inertia.pack` for a single body.
     """
     masses = load_published_parameters(ROBOT_NAME).phi[
         : len(LINK_NAMES) * INERTIAL_COUNT : INERTIAL_COUNT

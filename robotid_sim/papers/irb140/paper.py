@@ -49,7 +49,7 @@ PRINTED_REDUCTION = 51.35
 
 def add_computed(table: TrialTable) -> TrialTable:
     """Add the values of tables, figures and claims that do not come from runs."""
-    rows = pairs_of_clamps(table) | sums_of_print()
+    rows = group_clamp_runs(table) | compute_print_errors()
     for scenario in control.SCENARIOS:
         rows |= compare_models(table, scenario)
     rows["table 2", "", ""], cad = cad_rows()
@@ -75,7 +75,7 @@ def add_computed(table: TrialTable) -> TrialTable:
 
 
 @cache
-def sums_of_print() -> dict[TrialKey, ResultRow]:
+def compute_print_errors() -> dict[TrialKey, ResultRow]:
     """Compute the errors of Table 3, and the distance of the printed errors from their ranges."""
     rows: dict[TrialKey, ResultRow] = {}
     reference = parameter_vector("reference")
@@ -115,7 +115,7 @@ def compute_drawn_estimates(columns: ResultRow) -> dict[TrialKey, ResultRow]:
     return rows
 
 
-def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, ResultRow]:
+def group_clamp_runs(table: TrialTable) -> dict[TrialKey, ResultRow]:
     """Group the searches with a pair of clamps, as cases of their kind."""
     return {
         (kind, f"{pso:.3g} and {qubit:.3g}", m): {"runs": table.runs("clamp", m, f"{clamp:.4f}")}
@@ -127,9 +127,9 @@ def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, ResultRow]:
 def compare_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRow]:
     """Compare all models in a scenario.
 
-    For every joint the largest and the smallest torque rate; the share of the squared torque
-    differences at the start [%]; whether errors have the reversed order; and in how many metrics
-    of Table 4 every run has PSO < QPSO < reference.
+    The rows have, for every joint, the largest and the smallest torque rate; the share of the
+    squared torque differences at the start [%]; whether errors have the reversed order; and the
+    number of metrics of Table 4 in which every run has PSO < QPSO < reference.
     """
     rows: dict[TrialKey, ResultRow] = {}
     for study in ("loop", "arms"):
@@ -164,8 +164,8 @@ def compare_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRow
 
 @cache
 def cad_rows() -> tuple[ResultRow, ResultRow]:
-    """Compare Table 2 with our meshes at uniform density; the second row has deviations [%]."""
-    ours = cad_step()["links"]
+    """Compare Table 2 with the catalog's meshes of uniform density; return also the errors [%]."""
+    ours = compute_cad_properties()["links"]
     phi = load_published_parameters(ROBOT_NAME).phi
     masses = phi[: len(model.LINK_NAMES) * INERTIAL_COUNT : INERTIAL_COUNT]
     reference = parameter_vector("reference").reshape(len(model.LINK_NAMES), -1)
@@ -233,10 +233,10 @@ def constants() -> ResultRow:
 
 
 def visible_directions() -> tuple[int, int]:
-    """Count the combinations of the paper's 27 parameters that affect joint torques, of 27.
+    """Count the combinations of parameters that affect joint torques, and the parameters, 27.
 
-    Masses are known, as in the paper: the rank of the derivative of the base parameters of three
-    links with respect to centers of mass and central inertia.
+    Masses are known, as in the paper. The first count is the rank of the derivative of the base
+    parameters of three links with respect to centers of mass and central inertia.
     """
     basis = base_parameters(
         load_robot(ROBOT_NAME, tip=load_published_parameters(ROBOT_NAME).tip), ()
@@ -250,7 +250,7 @@ def visible_directions() -> tuple[int, int]:
     return int(np.linalg.matrix_rank(visible)), len(model.PARAMETER_NAMES)
 
 
-def cad_step() -> dict[str, Any]:
+def compute_cad_properties() -> dict[str, Any]:
     """Compute mass properties of the links from their meshes, in the paper's frames (sec. 2.6).
 
     The ``links`` have shape (3, 10): mass [kg], center of mass [m], inertia about it (Ixx, Ixy,
@@ -304,8 +304,8 @@ class QuantumSwarms(TrialPaper):
         effort = {name: lab.runs_of(*sizes) for name, sizes in SETTINGS["effort"].items()}
         limited = SETTINGS["limited"].items()
         effort |= {name: min(most, lab.runs_of(most, few)) for name, (most, few) in limited}
-        # The longest first, so that processes finish together: networks, of which that of the
-        # paper is trained several times, loops in the engine, and searches.
+        # Long trials come first, so that processes finish together: networks (the paper's own is
+        # trained several times), loops in the engine, and searches.
         cells: list[PlannedTrial] = []
         for name, network in kinematics.NETWORK_SETTINGS.items():
             count, share = (effort["network"], 8) if name == kinematics.TASK_NAME else (1, 16)
@@ -327,7 +327,7 @@ class QuantumSwarms(TrialPaper):
             cells += lab.plan_trials(("inverse", "", name), train, effort["inverse"], **options)
         function = control.identify_from_torque
         cells += lab.plan_trials(("torque", "", ""), function, effort["torque"])
-        cells += _searches(lab, effort)
+        cells += _plan_searches(lab, effort)
         poses = SETTINGS["poses"]
         cells.append(
             lab.plan_trial(("kinematics", "", ""), kinematics.compare_with_urdf, poses=poses)
@@ -335,7 +335,7 @@ class QuantumSwarms(TrialPaper):
         return add_computed(lab.tabulate("irb140", cells))
 
 
-def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
+def _plan_searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
     """Plan the searches by eq. (20), searches with other clamps, and searches by performance."""
     for (scaling, width), methods in SEARCH_METHODS.items():
         options: dict[str, Any] = {"scaling": scaling, "half_width": width}

@@ -62,8 +62,8 @@ QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER_TURN
 class ParameterDistance:
     """Equation (20): squared distance to the reference, and a penalty outside the box.
 
-    The box, shape (27,), extends below each parameter by `half_width`, a share of it; the scaling
-    ``relative`` searches p over its reference, ``raw`` the parameters themselves. The penalty
+    The box, shape (27,), extends below each parameter by the share `half_width`. With the scaling
+    ``relative`` candidates are parameters over their reference, else parameters. The penalty
     factor has its full size after as many calls as there are iterations. The ``reach`` is the
     largest distance of a candidate from the middle of the box so far, in widths of the box.
     """
@@ -110,8 +110,8 @@ def search(
 ) -> dict[str, Any]:
     """Run one of `METHOD_SETTINGS` on one box; the trial of Table 3 and of figures 6 to 9.
 
-    For scaling and half width see `ParameterDistance`, for another clamp than the method's
-    `clamp_steps`; every one of the ``runs`` is a row of `search_once`.
+    For scaling and half width see `ParameterDistance`. `clamp` replaces the method's clamp, see
+    `clamp_steps`. The ``runs`` of the result are rows of `search_once`.
     """
     settings = clamp_steps(method, clamp)
     names = [model.PAPER_NAME, method, scaling, f"{half_width:g}"]
@@ -122,7 +122,7 @@ def search(
     return {"runs": [labels | row for row in rows]}
 
 
-def fly(
+def run_swarm(
     method: SwarmReading, cost: Cost, box: ParameterDistance, rng: np.random.Generator
 ) -> OptimResult:
     """Minimize a cost in a box with the paper's budget."""
@@ -144,7 +144,7 @@ def search_once(
     reference = model.parameter_vector("reference")
     cost = ParameterDistance(reference, half_width, scaling, model.ITERATIONS)
     began = time.process_time()  # other processes do not count
-    best = fly(method, cost, cost, rng)
+    best = run_swarm(method, cost, cost, rng)
     iteration_time = 1e6 * (time.process_time() - began) / model.ITERATIONS
     curve = best.history[:, 1]
     estimate = best.x * reference if scaling == "relative" else best.x
@@ -186,7 +186,7 @@ BOX_HALF_WIDTH = 0.5
 LAP_TIME = 30.0
 """Time of the circle [s]."""
 SAMPLE_COUNT = 300
-"""Instants of the circle, and states of the unseen motion."""
+"""Number of instants of the circle, and of states of the unseen motion."""
 UNSEEN_SPEED, UNSEEN_ACCELERATION = 1.0, 3.0
 """Largest speed [rad/s] and acceleration [rad/s^2] of the unseen motion."""
 
@@ -260,7 +260,7 @@ def search_by_performance(seed: int, run: int, swarm: str, objective: str) -> di
     box = ParameterDistance(truth, BOX_HALF_WIDTH, "relative", model.ITERATIONS)
     aware = control_aware_cost(maps["circle"], circle, targets["circle"], LAP_TIME / SAMPLE_COUNT)
     cost: Cost = box if objective == "eq-20" else lambda X: aware(X * truth)
-    best = fly(METHOD_SETTINGS[swarm], cost, box, rng)
+    best = run_swarm(METHOD_SETTINGS[swarm], cost, box, rng)
     estimate = best.x * truth
     com, moments = model.mape(estimate, truth)
     return {

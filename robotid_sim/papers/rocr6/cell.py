@@ -78,7 +78,7 @@ METHOD_SETTINGS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "WLS": ("wls", {}),
     "consistent": ("consistent", {}),
 }
-"""Estimators by their names on the page, with options; the first three are of the paper."""
+"""Estimators with options, by their names on the page; the paper has the first three."""
 
 
 def experiment(
@@ -157,7 +157,7 @@ def filter_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Float2
 
 
 def rows_of(log: Log, state: Motion | Truth, tau: Float2D) -> Motion:
-    """Return the motion with a torque and a mask of 2000 samples."""
+    """Return the motion of a log with the torque `tau` and a mask of 2000 samples."""
     used = select_samples(log)
     return Motion(log.t, state.q, state.dq, state.ddq, tau, log.joint_names, mask=used)
 
@@ -191,7 +191,7 @@ def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, Any]:
 def _estimate(
     method: str, problem: LinearProblem, unseen: LinearProblem, log: Log, seed: int, run: int
 ) -> dict[str, Any]:
-    """Estimate once; residuals are RMS of measured and true minus predicted torque [N m]."""
+    """Estimate once; compute the RMS of measured and of true minus predicted torque [N m]."""
     estimator, options = METHOD_SETTINGS[method]
     rng = make_stream(seed, ROBOT_NAME, "estimate", method, f"run {run}")
     fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
@@ -239,7 +239,7 @@ NOMINAL_NAME = "nominal model, not identified"
 RECURSIVE_RUNS = 6
 """Number of runs with the slow recursion."""
 GAIN_TOLERANCE = 0.01
-"""Largest relative deviation from the steady gain of a steady recursion."""
+"""Largest relative deviation from the steady gain at which a recursion counts as steady."""
 
 
 def estimate_by_filter(
@@ -278,7 +278,7 @@ def estimate_by_filter(
 
 
 def recursion(log: Log, motion: Motion, nominal: Robot) -> tuple[Float2D, list[int]]:
-    """Filter torques by the recursion; return them and the settling samples of its gains by joint.
+    """Filter torques by the recursion; return them, and the settling time of each gain in samples.
 
     It starts at the first used sample, so that its transient is in the data; samples before have
     the steady gain.

@@ -54,7 +54,7 @@ TABLE_2: dict[str, float] = PRINTED_VALUES["table_2"]
 TABLE_3: dict[str, list[float]] = PRINTED_VALUES["table_3"]
 """RMS of the validation residuals of every joint [N m]."""
 PRINTED_GAINS: dict[str, list[float]] = PRINTED_VALUES["gains"]
-"""Gains in RMS of WLS-RWPSO over the others by joint, section 5.1 and Table 3 [%]."""
+"""RMS reductions by WLS-RWPSO against other methods by joint, section 5.1 and Table 3 [%]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,20 +86,20 @@ class FirstThreeJoints:
     def basis(self) -> BaseParameters:
         """The base parameters of Table 2, in its order; their map follows Khalil's rules."""
         symbols = self.robot.parameter_names
-        leads = np.array([symbols.index(name) for name in TABLE_2])
+        columns_of_base = np.array([symbols.index(name) for name in TABLE_2])
         considered = np.array(parameters.columns(self.robot.dof, FRICTION_SYMBOLS))
         W = self.full_regressor(*random_states(self.robot)).reshape(-1, len(symbols))
-        K = np.linalg.lstsq(W[:, leads], W[:, considered], rcond=None)[0]
-        B = np.zeros((leads.size, len(symbols)))
+        K = np.linalg.lstsq(W[:, columns_of_base], W[:, considered], rcond=None)[0]
+        B = np.zeros((columns_of_base.size, len(symbols)))
         B[:, considered] = np.where(np.abs(K) < 1e-9, 0.0, K)
         units = parameters.units(self.robot.prismatic)
         return BaseParameters(
-            columns=leads,
+            columns=columns_of_base,
             B=B,
             symbols=symbols,
-            units=tuple(units[c] for c in leads),
+            units=tuple(units[c] for c in columns_of_base),
             considered=considered,
-            inertial_rank=int((leads < parameters.INERTIAL_COUNT * self.robot.dof).sum()),
+            inertial_rank=int((columns_of_base < parameters.INERTIAL_COUNT * self.robot.dof).sum()),
         )
 
     @cached_property
@@ -176,7 +176,7 @@ Without them w = 1.3 diverges. The limit is a fifth of the half range. With 0.05
 its printed generations, with 0.2 PSO is; no limit gives both, and the page has all three.
 """
 CONVERGENCE_SHARE = 0.99
-"""Share of the total decrease of the fitness of a converged search."""
+"""Share of its total decrease of the fitness at which a search has converged."""
 
 
 def search_run(
@@ -287,10 +287,10 @@ def readings(
 ) -> dict[str, Any]:
     """Estimate joints 1 to 3 with the weights of every interpretation, from many noise samples.
 
-    The interpretations are least squares of eq. (10), weights by eq. (11)-(12) with our divisor and
-    that of the paper, and residuals multiplied by the variances, as eq. (11) is printed. Errors are
-    squares over the variance with exact weights, means over the parameters of a joint; torques are
-    RMS along the verification trajectory [N m].
+    The interpretations are least squares of eq. (10), weights by eq. (11)-(12) with the divisor of
+    robotid_sim and of the paper, and residuals multiplied by the variances, as eq. (11) is printed.
+    Errors are squared errors over the variance with exact weights, averaged over the parameters of
+    a joint; torque errors are RMS along the verification trajectory [N m].
     """
     arm = FirstThreeJoints()
     W, unseen = (stack_regressor(arm, trajectory_of(path)) for path in (excitation, verification))

@@ -72,7 +72,7 @@ class Rocr6WlsRwpso(TrialPaper):
         table = table | lab.tabulate("weights and filters", comparisons)
         weighted = cells("weighted", model.search_run, "3", searches="weighted_searches")
         table = table | lab.tabulate("weighted cost", weighted)
-        # The first has the true and the nominal model, the others the models of one run each.
+        # The first trial has the true and nominal models, every other trial the models of one run.
         models: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
         for k in range(min(runs["control"], runs["cell"])):
             models.append(
@@ -88,7 +88,7 @@ class Rocr6WlsRwpso(TrialPaper):
 
 def add_computed(table: TrialTable) -> TrialTable:
     """Compute values without runs, and values that are not statistics of runs."""
-    # Growth per step: spread and mean of a particle, and spread with the PSO.
+    # Growth factors per step of spread and mean of a particle, and of the spread with the PSO.
     swarms = [load_setting(f"tang-2023-{name}").build() for name in ("rwpso", "pso")]
     ours, pso = (stability(swarm) for swarm in swarms if isinstance(swarm, MovingOptimizer))
     rows: dict[TrialKey, ResultRow] = {
@@ -133,13 +133,13 @@ def add_computed(table: TrialTable) -> TrialTable:
             growth=float(ours.order2.max()),
             mean_growth=float(ours.order1.max()),
             pso_growth=float(pso.order2.max()),
-            best_start=_best_start(table, ""),
-            best_start_weighted=_best_start(table, ", weighted"),
+            best_start=_find_best_start(table, ""),
+            best_start_weighted=_find_best_start(table, ", weighted"),
             nominal_share=100.0 * float(np.divide(unseen["nominal"], unseen["torque"]).mean()),
             lag=float((errors["reversals"] / errors["smooth"]).max()),
             **_recursion(table),
-            **_norms(),
-            **_gains(table),
+            **_compute_norm_shares(),
+            **_compare_gains(table),
         )
     )
 
@@ -168,7 +168,7 @@ def second_moment_determinant() -> float:
     return 0.5 * (zz - xx) * 0.5 * (zz + xx) - xy**2
 
 
-def _best_start(table: TrialTable, criterion: str) -> str:
+def _find_best_start(table: TrialTable, criterion: str) -> str:
     """Name the swarm with the largest gain over least squares from which it starts."""
     gains = {
         swarm: table.values(
@@ -191,10 +191,10 @@ def _recursion(table: TrialTable) -> ResultRow:
     return {"recursion": float(change), "transient": samples}
 
 
-def _norms() -> ResultRow:
+def _compute_norm_shares() -> ResultRow:
     """Compute the share of samples in which the matrix C of eq. (17) has a norm below one [%].
 
-    For C as printed, and with the row of the position update; theta of the paper, w of eq. (15).
+    The shares are for C as printed, and for C with the row of the position update corrected.
     """
     rng = np.random.default_rng(0)
     theta = 1.5 * rng.random(DRAW_COUNT) + 3.0 * rng.random(DRAW_COUNT)
@@ -207,8 +207,8 @@ def _norms() -> ResultRow:
     return {"norm": shares[0], "corrected_norm": shares[1]}
 
 
-def _gains(table: TrialTable) -> ResultRow:
-    """Divide the gains in RMS by joint by those of Table 3, and count the significant ones."""
+def _compare_gains(table: TrialTable) -> ResultRow:
+    """Divide the RMS reductions by those of Table 3, and count the significant joints."""
     values: dict[str, Any] = {}
     for method, printed in model.PRINTED_GAINS.items():
         ours, theirs = (

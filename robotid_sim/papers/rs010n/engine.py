@@ -41,7 +41,7 @@ from robotid_sim.trajectory.reference import Excitation
 PAPER_NAME = "rs010n-sedsabso"
 CURVE_POINTS = 100
 CONVERGENCE_SHARE = 0.01
-"""A search has converged when this share of its total reduction of the cost remains."""
+"""Remaining share of the total reduction of the cost at which a search has converged."""
 PENALTY_WEIGHT = 1e8
 """P of eq. (9) for a motion beyond the limits of Table 3."""
 LIMIT_TOLERANCE = 1e-9
@@ -157,7 +157,7 @@ def box_middle(truth: Float1D, half_width: float, seed: int, run: int) -> Float1
 def search_once(
     fitness: AbsoluteFitness, truth: Float1D, method: str, variant: str, seed: int, run: int
 ) -> dict[str, Any]:
-    """Search for the minimum of eq. (17); the true parameters, shape (21,), place its box."""
+    """Search for the minimum of eq. (17) in a box around the true parameters, shape (21,)."""
     options = SEARCH_SETTINGS[method] | BOX_VARIANTS[variant]
     half_width, published = options.pop("half_width"), load_setting(options.pop("setting"))
     budget = load_setting(options.pop("budget")) if "budget" in options else published
@@ -307,7 +307,7 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
 def _identify(
     clean: Sequence[Log], true_torque: Float1D, seed: int, number: int
 ) -> tuple[dict[str, Float1D], dict[str, Any]]:
-    """Make all parameter sets of a noisy run, with their residual torque on the unseen motion."""
+    """Make all parameter sets of a noisy run, and score their torque on the unseen motion."""
     rng = make_stream(seed, PAPER_NAME, "compensation", f"run {number}")
     sensors = make_sensors("torque-noise", relative=NOISE_SHARE)
     noisy = [measure(log, sensors, rng) for log in clean]
@@ -331,7 +331,7 @@ def _identify(
 
 
 def _compute_remaining_share(tau: Float1D, predicted: Float1D) -> Any:
-    """Compute the RMS torque of every joint that compensation leaves, over its RMS torque [%]."""
+    """Compute the RMS residual torque of every joint after compensation over its RMS torque [%]."""
     residual, size = (rms(part.reshape(-1, model.arm().dof)) for part in (tau - predicted, tau))
     return (100.0 * residual / size).tolist()
 
@@ -351,7 +351,7 @@ def _select_samples(log: Log) -> Int1D:
 
 
 def track(path: Excitation, beta: Float1D | None) -> Float1D:
-    """Measure the RMS tracking error of every joint [rad], with parameters fed forward or None."""
+    """Measure the RMS tracking error of every joint [rad]; the torque of `beta` is fed forward."""
     arm = model.arm()
     t = path.start + np.arange(round((path.duration - path.start) * RATE)) / RATE
     reference = path(t)

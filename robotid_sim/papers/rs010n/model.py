@@ -48,7 +48,7 @@ HARMONICS, PERIOD = 5, 10.0
 SAMPLE_COUNT = 200
 """Samples of a run; not printed."""
 UNBOUNDED_TORQUE_RATIO = 10.0
-"""Allowed share of the torque limits: the paper has none."""
+"""Allowed share of the torque limits; the paper has no torque limits."""
 CRITERIA_OF_PAPER = {"unit": "normalized-condition-number", "SI": "condition-number"}
 """Criteria by the scaling of the columns of W in cond(W)."""
 
@@ -76,7 +76,7 @@ def base() -> BaseParameters:
 
 @cache
 def combinations() -> Float2D:
-    """Build the rows of Table 5 that are not friction, on the paper's parameters, (15, 30)."""
+    """Build the matrix from the paper's inertial parameters to those rows of Table 5, (15, 30)."""
     symbols = parameters.names(arm().dof)[: len(frames())]
     rows = [terms for terms in TABLE_5["terms"] if terms]
     matrix = np.zeros((len(rows), len(symbols)))

@@ -62,12 +62,12 @@ class AnnealedBeetlePaper(TrialPaper):
             cells += lab.plan_trials(key, engine.search_penalized_excitation, width=width, **size)
         table = lab.tabulate("excitation", cells)
         best = table.best("excitation", "unit", "unit")
-        searched = lab.tabulate("identification", _searches(lab, best["x"]))
+        results = lab.tabulate("identification", _plan_searches(lab, best["x"]))
         with one_blas_thread():  # the bits of least squares depend on the number of threads
-            return table | searched | add_computed(table | searched, best)
+            return table | results | add_computed(table | results, best)
 
 
-def _searches(lab: ReproductionSetup, x: list[float]) -> list[PlannedTrial]:
+def _plan_searches(lab: ReproductionSetup, x: list[float]) -> list[PlannedTrial]:
     """Plan all trials along the best excitation x.
 
     The additional runs of SEDSABSO and BSO with clamped velocities continue the numbers of the
@@ -97,7 +97,7 @@ def _searches(lab: ReproductionSetup, x: list[float]) -> list[PlannedTrial]:
 
 
 def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
-    """Add the rows that need no run, on the data of the searches along the best excitation."""
+    """Compute the rows that need no run, from the data of searches along the best excitation."""
     fitness, truth = engine.make_noise_free_fitness(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
     estimates = {
@@ -146,13 +146,13 @@ def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
             least_squares=float(np.abs(least - truth).max()),
             limit_use=best["limit_use"],
             si=best["SI"],
-            **_facts_of_print(columns),
-            **_facts_of_runs(table),
+            **_compute_print_facts(columns),
+            **_compute_run_facts(table),
         )
     )
 
 
-def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
+def _compute_print_facts(columns: Mapping[str, ResultRow]) -> ResultRow:
     """Compute facts of the printed values and the robot, and the errors of random guesses."""
     base, truth, impossible = model.base(), model.theoretical(), impossible_links()
     indefinite = [name for name, column in columns.items() if column["least_inertia"] <= 0.0]
@@ -177,8 +177,8 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
     }
 
 
-def _facts_of_runs(table: TrialTable) -> ResultRow:
-    """Compute the facts that are not just a statistic of runs."""
+def _compute_run_facts(table: TrialTable) -> ResultRow:
+    """Compute facts of the runs that are no single statistic."""
     boxes = {name: table.runs("penalty", name)[0] for name in table.methods("penalty")}
     shown = (
         f"{name}: {run['unit']:.3g} with {100.0 * run['limit_use']:.0f} % of a limit"
@@ -188,8 +188,8 @@ def _facts_of_runs(table: TrialTable) -> ResultRow:
     beetles = {name: table.values("beetles", name, "fitness") for name in ("SEDSABSO", "BSO")}
     stagnated = STAGNATION_RATIO * float(np.median(list(beetles.values())))
     costs = {name: table.values("compensation", name, "fitness") for name in DIRECT_METHODS}
-    searched = [table.values("compensation", name, "fitness") for name in model.PRINTED_METHODS]
-    below = np.array(searched) < np.minimum(*costs.values())
+    results = [table.values("compensation", name, "fitness") for name in model.PRINTED_METHODS]
+    below = np.array(results) < np.minimum(*costs.values())
     return {
         "penalties": "; ".join(shown),
         "best_penalized": f"{min(feasible):.3g}" if feasible else "none",
@@ -200,7 +200,7 @@ def _facts_of_runs(table: TrialTable) -> ResultRow:
 
 
 def judge_printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
-    """Judge the columns of Table 5: errors, fitness on our data, and physical consistency.
+    """Judge the columns of Table 5: errors, fitness to simulated data, physical consistency.
 
     The least eigenvalue of the mass matrix is over random poses [kg m^2]; the second moment of link
     3 along z is (L3xx + L3yy - L3zz) / 2 [kg m^2], which is never negative for a rigid body.
@@ -224,7 +224,7 @@ def judge_printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
 def least_inertia(beta: Float1D) -> float:
     """Compute the smallest eigenvalue of the mass matrix with given base parameters [kg m^2].
 
-    The mass matrix depends only on base parameters, so any full set with these gives it, even an
+    The mass matrix depends only on base parameters. Any parameter set with these gives it, even an
     inconsistent one.
     """
     arm = model.arm()

@@ -59,15 +59,15 @@ class ArmDimensions:
     l1: float = 1.0
     """Length of the first link [m]."""
     lc1: float = 0.5
-    """Distance of its center of mass from the first joint [m]."""
+    """Distance of the first link's center of mass from the first joint [m]."""
     I1: float = 1.0 / 12.0
-    """Its inertia about its center of mass [kg m^2]."""
+    """Inertia of the first link about its center of mass [kg m^2]."""
     me: float = 3.0
     """Mass of the second link with the load [kg]."""
     lce: float = 1.0
-    """Distance of their center of mass from the second joint [m]."""
+    """Distance of the center of mass of second link and load from the second joint [m]."""
     Ie: float = 0.4
-    """Their inertia about their center of mass [kg m^2]."""
+    """Inertia of second link and load about their center of mass [kg m^2]."""
     delta_e: float = 0.0
     """Angle between the second link and the line to their center of mass [rad]."""
     g: float = 9.8
@@ -90,7 +90,7 @@ class ArmDimensions:
 
     @property
     def e1(self) -> float:
-        """m1 l1 lc1 - I1 - m1 lc1^2 [kg m^2], which is known; the formula is illegible.
+        """m1 l1 lc1 - I1 - m1 lc1^2 [kg m^2], which is known; the paper's formula is illegible.
 
         The version in public code ends in l1^2. It contradicts the Lagrangian by
         g m1 (lc1^2 - l1^2) cos(q1) / l1.
@@ -99,7 +99,7 @@ class ArmDimensions:
 
     @property
     def e2(self) -> float:
-        """G / l1 [1/s^2]."""
+        """Gravity over the length of the first link, g / l1 [1/s^2]."""
         return self.g / self.l1
 
 
@@ -141,7 +141,7 @@ def compute_known_torque(q: Float2D) -> Float2D:
 
 
 def mass_matrix(q: Float2D, parameters: ArrayLike = TRUE_PARAMETERS) -> np.ndarray:
-    """Return H of eq. (1) [kg m^2], shape (N, 2, 2)."""
+    """Compute H of eq. (1) [kg m^2], shape (N, 2, 2)."""
     alpha, beta, epsilon, eta = np.asarray(parameters, dtype=float)
     bent = epsilon * np.cos(q[:, 1]) + eta * np.sin(q[:, 1])
     H = np.empty((len(q), 2, 2))
@@ -152,7 +152,7 @@ def mass_matrix(q: Float2D, parameters: ArrayLike = TRUE_PARAMETERS) -> np.ndarr
 
 
 def velocity_torque(q: Float2D, dq: Float2D, parameters: ArrayLike = TRUE_PARAMETERS) -> Float2D:
-    """Return C dq of eq. (1) [N m], shape (N, 2)."""
+    """Compute C dq of eq. (1) [N m], shape (N, 2)."""
     _, _, epsilon, eta = np.asarray(parameters, dtype=float)
     h = eta * np.cos(q[:, 1]) - epsilon * np.sin(q[:, 1])
     d1, d2 = dq.T
@@ -160,7 +160,7 @@ def velocity_torque(q: Float2D, dq: Float2D, parameters: ArrayLike = TRUE_PARAME
 
 
 def gravity_torque(q: Float2D, parameters: ArrayLike = TRUE_PARAMETERS) -> Float2D:
-    """Return G of eq. (1) [N m], shape (N, 2)."""
+    """Compute G of eq. (1) [N m], shape (N, 2)."""
     alpha, beta, epsilon, eta = np.asarray(parameters, dtype=float)
     both = q.sum(axis=1)
     second = PRINTED_ARM.e2 * (epsilon * np.cos(both) + eta * np.sin(both))
@@ -169,13 +169,13 @@ def gravity_torque(q: Float2D, parameters: ArrayLike = TRUE_PARAMETERS) -> Float
 
 
 def torque(q: Float2D, dq: Float2D, ddq: Float2D) -> Float2D:
-    """Return H ddq + C dq + G of the true arm, eq. (1) [N m], shape (N, 2)."""
+    """Compute H ddq + C dq + G of the true arm, eq. (1) [N m], shape (N, 2)."""
     inertial = np.einsum("nij,nj->ni", mass_matrix(q), ddq)
     return np.asarray(inertial + velocity_torque(q, dq) + gravity_torque(q))
 
 
 def reference_torque(rho: ArrayLike, t: ArrayLike) -> np.ndarray:
-    """Return the driving torques 0.1 sin(2 rho pi t), 0.1 cos(2 rho pi t) [N m], shape (..., 2)."""
+    """Compute the torques 0.1 sin(2 rho pi t), 0.1 cos(2 rho pi t) [N m], shape (..., 2)."""
     angle = 2.0 * np.pi * np.asarray(rho) * np.asarray(t)
     return TORQUE_AMPLITUDE * np.stack([np.sin(angle), np.cos(angle)], axis=-1)
 
@@ -270,12 +270,12 @@ def drive_in_engine(rho: float, robot: Robot | None = None) -> DrivenRun:
         law = TorqueLaw(lambda t, *_: np.asarray(reference_torque(rho, t + lead)))
         log = rollout(plant, law, FunctionPath(robot.joint_names, _hold_start_pose, DURATION))
     assert log.truth is not None
-    every, truth = round(STEP / ENGINE_STEP), log.truth
-    return DrivenRun(*(x[::every] for x in (log.t, truth.q, truth.dq, truth.ddq, truth.tau)))
+    stride, truth = round(STEP / ENGINE_STEP), log.truth
+    return DrivenRun(*(x[::stride] for x in (log.t, truth.q, truth.dq, truth.ddq, truth.tau)))
 
 
 GAIN_SETS = ((1.0, 0.05, 0.1), (1.0, 0.1, 0.1), (0.5, 0.1, 0.1), (1.0, 0.3, 0.3), (1.0, 0.5, 0.5))
-"""kp, ki, kd; the first set is ours, because those of eq. (22)-(24) are illegible."""
+"""Sets of kp, ki, kd; the first set is chosen here, as eq. (22)-(24) are illegible."""
 INERTIA_WEIGHTS = (0.9, 0.65, 0.4)
 """Inertia weights of eq. (25): at the start, in the middle, at the end."""
 ATTRACTION_VALUES = tuple(np.linspace(0.05, 2.0, 40).tolist())
@@ -296,7 +296,7 @@ def is_routh_hurwitz_stable(gains: Gains, w: float, f: float) -> bool:
 
 
 def largest_real_part(gains: Gains, w: float, f: float) -> float:
-    """Return the largest real part of the roots of eq. (16): below 0 where it is stable."""
+    """Compute the largest real part of the roots of eq. (16), negative if it is stable."""
     return float(np.roots(polynomial(gains, w, f)).real.max())
 
 

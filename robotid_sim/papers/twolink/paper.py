@@ -1,6 +1,6 @@
 """Yan, Lu, Levy (2015): ELPIDSO on the two-link arm.
 
-All searches and runs of the reproduction, and the values of its claims.
+The module plans the searches and runs of the reproduction, and computes values of its claims.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -75,7 +75,7 @@ class TwoLinkElpidso(TrialPaper):
             lab.plan_trial(("engine", f"{rho:g}", ""), trials.engine_run, rho=rho) for rho in rates
         ]
         engine = lab.tabulate("drive in the engine", planned)
-        table = engine | lab.tabulate("search", _searches(lab))
+        table = engine | lab.tabulate("search", _plan_searches(lab))
         # Estimates from noisy torques predict other torques, and J is computed again.
         cells = []
         for average, rate in product(AVERAGE_FUNCTIONS, model.VALIDATED_RHOS):
@@ -95,18 +95,18 @@ class TwoLinkElpidso(TrialPaper):
 
 def add_computed(table: TrialTable) -> TrialTable:
     """Compute values without runs, from all results."""
-    table = table | _unseen(table) | _compute_figures(table)
+    table = table | _predict_unseen(table) | _compute_figures(table)
     return (table | _compute_tables(table)) | TrialTable.from_computed(
         checkpoints=trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"]),
         share=np.linspace(0.0, 1.0, trials.DIVERSITY_POINTS, endpoint=False),
-        **_orders(table),
-        **_evaluations_needed(table),
-        **_eta(table),
+        **_compare_orders(table),
+        **_compare_evaluations(table),
+        **_count_eta_gains(table),
         **_compute_model_facts(),
     )
 
 
-def _searches(lab: ReproductionSetup) -> Iterator[PlannedTrial]:
+def _plan_searches(lab: ReproductionSetup) -> Iterator[PlannedTrial]:
     """Plan all searches and least squares on the five trajectories."""
     runs, repeats = lab.runs_of(*SEARCH_EFFORT["runs"]), lab.choose(*SEARCH_EFFORT["repeats"])
     evals = {
@@ -151,7 +151,7 @@ def estimate(
     )
 
 
-def _unseen(table: TrialTable) -> TrialTable:
+def _predict_unseen(table: TrialTable) -> TrialTable:
     """Predict the torques of unseen trajectories: relative errors, and their sums of eq. (30).
 
     Rows are the three rho with both joints, shape (6,). Eq. (30) is illegible; by the text it is
@@ -261,7 +261,7 @@ def _compute_tables(table: TrialTable) -> TrialTable:
     return TrialTable.from_results(rows.items())
 
 
-def _orders(table: TrialTable) -> ResultRow:
+def _compare_orders(table: TrialTable) -> ResultRow:
     """Compute the values of claims on orders that are not statistics of two methods."""
     evaluations = table.runs("exact", "SPSO")[0]["evaluations"]
     medians = {rho: np.median(table.values("exact", "SPSO", "excess", rho)) for rho in RHO_VALUES}
@@ -294,17 +294,17 @@ def _orders(table: TrialTable) -> ResultRow:
             max(table.values("noisy", m, "excess", rho).mean() for m in SEARCH_NAMES) < 0.0
             for rho in RHO_VALUES
         ),
-        **{f"steps_{average}": _steps(table, average) for average in AVERAGE_FUNCTIONS},
+        **{f"steps_{average}": _list_steps(table, average) for average in AVERAGE_FUNCTIONS},
     }
 
 
-def _steps(table: TrialTable, average: str) -> str:
+def _list_steps(table: TrialTable, average: str) -> str:
     errors = {m: table.runs("unseen exact", m, average)[0]["mean"] for m in METHOD_NAMES}
     order = sorted(errors, key=lambda method: max(errors[method], TIE_TOLERANCE))
     return ", ".join(f"{method} {errors[method]:.1e}" for method in order)
 
 
-def _evaluations_needed(table: TrialTable) -> ResultRow:
+def _compare_evaluations(table: TrialTable) -> ResultRow:
     """Count the levels of the cost at which ELPIDSO needs fewer evaluations than SPSO.
 
     Evaluations are read from the median curve of every trajectory and averaged geometrically.
@@ -324,7 +324,7 @@ def _evaluations_needed(table: TrialTable) -> ResultRow:
     return {"faster_levels": sum(r < 1.0 for r in ratios), "level_ratios": ", ".join(texts)}
 
 
-def _eta(table: TrialTable) -> ResultRow:
+def _count_eta_gains(table: TrialTable) -> ResultRow:
     """Count the rho on which both searches are better than LS for eta, or worse for the others.
 
     Errors are medians of the runs on noisy torques.

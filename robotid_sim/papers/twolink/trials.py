@@ -67,7 +67,7 @@ class TorqueCriterion:
         return cls(R / np.sqrt(samples), estimate, float(residual @ residual) / samples)
 
     def excess(self, X: Float2D) -> Float1D:
-        """Compute J minus its minimum for points, shape (m, 4) to (m,)."""
+        """Compute J minus its minimum, shape (m,), at points of shape (m, 4)."""
         return np.asarray((((X - self.least_squares) @ self.factor.T) ** 2).sum(axis=1))
 
     def minimize_in_box(self) -> Float1D:
@@ -103,7 +103,7 @@ def relative_parameter_error(parameters: Float1D) -> float:
 
 
 def mean_squared_error(run: DrivenRun, parameters: Float1D) -> float:
-    """Return J by its definition, eq. (3), sample by sample [N^2 m^2]."""
+    """Compute J by its definition, eq. (3), sample by sample [N^2 m^2]."""
     residual = run.target() - run.regressor() @ parameters
     return float(residual @ residual) / run.t.size
 
@@ -248,7 +248,7 @@ def checkpoints(max_evals: int) -> Float1D:
 
 
 def best_at(history: Float2D, evaluations: Float1D) -> Float1D:
-    """Return the best cost at numbers of evaluations, from a history of both, shape (nit, 2)."""
+    """Look up the best cost after numbers of evaluations; columns of `history` are these two."""
     rows = np.searchsorted(history[:, 0], evaluations, side="right") - 1
     return np.asarray(history[np.maximum(rows, 0), 1])
 
