@@ -177,7 +177,7 @@ def build_setup(
     with add_clearance(nominal, excitation) as (plan, _):
         is_same_search = isinstance(plan.family, FourierOptions) and plan.count == 1
         if in_full or not (is_same_search and isinstance(plan.criterion, DOptimality)):
-            # Raises if no motion keeps the constraints, as the search for the validation motion does.
+            # Raises if no motion keeps all constraints; so does the search for the other motion.
             sample_feasible(plan.problem(nominal, basis), streams("rehearsal"), 1)
         unseen = build_unseen(nominal, basis, plan, config, is_wide=in_full)
     setup = Setup(
