@@ -26,7 +26,7 @@ class AcceptedCause:
     uses_nominal: bool = False
     """Whether the gain is from a likelihood with a wide prior about the nominal model."""
     is_significant: bool = True
-    """Whether it is reported; the search keeps others, because their torque would be mistaken."""
+    """Whether it is reported; others are accepted too, lest their torque suggest a wrong cause."""
 
     @property
     def kind(self) -> str:
@@ -39,11 +39,11 @@ class AcceptedCause:
         return self.candidate.joints
 
     def describe(self, correction: Correction) -> Wording:
-        """Return the texts of the cause, given all corrections of the search."""
+        """Make the texts of the cause, given all corrections of the search."""
         candidate = self.candidate
         if isinstance(candidate, ColumnCandidate):
-            total = candidate.combine
-            return candidate.wording(self.value if total is None else total(correction))
+            combine = candidate.combine
+            return candidate.wording(self.value if combine is None else combine(correction))
         wording = candidate.wording
         return wording if isinstance(wording, Wording) else wording(correction)
 
@@ -74,7 +74,7 @@ class AcceptedCause:
 
     @property
     def residual_ratio(self) -> float:
-        """Largest ratio over the joints of the noise without and with the cause."""
+        """Ratio of the noise without the cause to that with it, the largest of all joints."""
         before, after = self.residual
         return float((before / after).max())
 
@@ -91,7 +91,7 @@ class AcceptedCause:
 def merge_sign_causes(accepted: Sequence[AcceptedCause]) -> list[AcceptedCause]:
     """Merge all wrong torque signs into one cause, at the place of the first.
 
-    Inverting all torques and then two of them again inverts the remaining ones.
+    Successive causes combine: inverting all torques, and then two of them, inverts only the others.
     """
     parts = [cause for cause in accepted if cause.kind == TORQUE_SIGN_KIND]
     if len(parts) < 2:

@@ -56,9 +56,9 @@ class Cause:
     @property
     def sentence(self) -> str:
         """Joint and finding as a sentence."""
-        where = f"{', '.join(self.joints)}: " if self.joints else ""
-        text = self.finding if where else self.finding[0].upper() + self.finding[1:]
-        return f"{where}{text}."
+        prefix = f"{', '.join(self.joints)}: " if self.joints else ""
+        text = self.finding if prefix else self.finding[0].upper() + self.finding[1:]
+        return f"{prefix}{text}."
 
     @property
     def advice(self) -> str:
@@ -111,7 +111,7 @@ class ColumnCandidate(Hypothesis):
     wording: Callable[[Float1D], Wording]
     """Function that makes texts from the fitted parameters, shape (k,)."""
     min_sizes: tuple[float, ...] = ()
-    """Smallest relevant parameters, one of which must be reached; empty if all are relevant."""
+    """Minimum sizes of the parameters, one of which must be reached; empty if any is relevant."""
     lower: float = -np.inf
     upper: float = np.inf
     """Bounds of the first parameter."""
@@ -123,7 +123,7 @@ class ColumnCandidate(Hypothesis):
     """Whether the size of the parameters alone decides relevance, not their torque: a fault of the
     positions also matters where it causes little torque."""
     partner: int | None = None
-    """Another joint that it concerns."""
+    """Second joint of a cause that concerns two."""
 
     @property
     def joints(self) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Candidate causes: columns of a log with a wrong sign, unit, zero or joint.
 
-Unconstrained fits cannot judge them: negative masses and friction explain the wrong sign of a
-torque well. So they are compared by fits of physically consistent robots.
+Unconstrained fits cannot detect these faults: negative masses and negative friction explain the
+wrong sign of a torque well. So candidates are compared by fits of physically consistent robots.
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ TORQUE_SIGN_KIND = "torque-sign"
 """Kind of wrong signs."""
 
 ANGLE_UNITS = {"degrees": np.pi / 180.0, "turns": 2.0 * np.pi}
-"""Units of angles that are mistaken for radians, in radians."""
+"""Units of angles that are mistaken for radians, by their value in radians."""
 
 DOUBLE_CONVERSION_TEXT = "radians that were converted as degrees"
 """Text for positions that were imported with a wrong unit."""
@@ -47,9 +47,9 @@ def torque_signs(signs: Float1D) -> CorrectionCandidate:
             "multiply its column by -1, or in a map torque_sign = -1",
         )
     else:
-        whose = "all measured" if len(wrong) == signs.size else "the measured"
+        which = "all measured" if len(wrong) == signs.size else "the measured"
         wording = Wording(
-            f"{whose} torques have the wrong sign",
+            f"{which} torques have the wrong sign",
             "multiply their columns by -1, or in a map torque_sign = -1",
         )
     joints = () if len(wrong) == signs.size else wrong

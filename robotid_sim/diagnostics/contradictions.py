@@ -35,11 +35,11 @@ MAX_SIZE_RATIO = 100.0
 the torques then belong to a different motion."""
 
 MIN_CLIPPED_SHARE = 5e-3
-"""Minimum share of clipped torques of a joint that spoils a fit."""
+"""Share of clipped torques of a joint above which they spoil a fit."""
 
 
 class Contradictions(NamedTuple):
-    """Contradictions of a log: name, number and remedy each, without full stops."""
+    """Contradictions of a log, each a text of finding and remedy without full stop."""
 
     errors: tuple[str, ...]
     """Data faults: no robot similar to the nominal one can have recorded the log."""
@@ -114,9 +114,9 @@ def _find_coupling(evidence: Evidence) -> str:
     for candidate in list_coupling_causes(evidence, fit):
         blocks = evidence.sum_by_block(candidate.columns)
         columns = np.arange(evidence.width + candidate.columns.shape[2])
-        coupled = blocks.fit(columns)
-        value = coupled.beta[evidence.width :]
-        if (fit.sigma / coupled.sigma).max() < MIN_RESIDUAL_RATIO or not candidate.is_acceptable(
+        larger = blocks.fit(columns)
+        value = larger.beta[evidence.width :]
+        if (fit.sigma / larger.sigma).max() < MIN_RESIDUAL_RATIO or not candidate.is_acceptable(
             value
         ):
             continue

@@ -60,8 +60,8 @@ def find_data_fault(evidence: Evidence, margin: float) -> tuple[CorrectionCandid
     """Find the most likely data fault and the logarithm of its likelihood ratio.
 
     None if the gain does not exceed a margin plus the logarithm of the number of candidates. Wrong
-    signs found one after another are one fault: at first bodies with negative masses may explain
-    those of other joints.
+    signs found one after another are one fault: bodies with negative masses may hide the wrong sign
+    of a joint until that of another joint is corrected.
     """
     first = fault = _find_likeliest(evidence, margin)
     for _ in range(MAX_SIGN_ROUNDS):
@@ -72,7 +72,7 @@ def find_data_fault(evidence: Evidence, margin: float) -> tuple[CorrectionCandid
             break
         signs = (fault[0].correction.torque @ further[0].correction.torque).diagonal()
         if (signs > 0.0).all():
-            return None  # neither sign fits
+            return None  # the second search reverts the first
         fault = torque_signs(signs), fault[1] + further[1]
     if fault is not None and fault is not first:
         # Wrong signs whose gain is below the margin are reset.
@@ -172,9 +172,10 @@ def _find_global_scale(unfiltered: Evidence) -> CorrectionCandidate | None:
 
 
 def _compare_with_nominal(evidence: Evidence) -> tuple[Float1D, Float1D, Bool1D]:
-    """Compute the product of fitted and nominal torque, the nominal square, and which are alike.
+    """Compare the torques of fitted and nominal bodies, joint by joint.
 
-    These are torques of the bodies; alike are joints with proportional torques of either sign.
+    Returns the sum of products of both torques, the sum of squares of the nominal torque, and
+    whether the torques are proportional, with either sign; each of shape (n,).
     """
     fit, rank = (evidence.fit(), evidence.basis.inertial_rank)
     nominal_beta = evidence.basis.project(evidence.nominal.parameters())[:rank]
@@ -188,7 +189,8 @@ def _compare_with_nominal(evidence: Evidence) -> tuple[Float1D, Float1D, Bool1D]
 def _estimate_factor(evidence: Evidence, joints: tuple[int, ...], decade: float) -> float:
     """Estimate the factor from the torque of the fitted bodies to that of the nominal ones.
 
-    It is `decade` if these are alike in no joint, and exact if near to that of a known unit.
+    It is `decade` if the torques are proportional in no joint, and exact if it is near the factor
+    of a known unit.
     """
     product, square, alike = _compare_with_nominal(evidence)
     alike &= product > 0.0

@@ -49,7 +49,7 @@ RELATED_KINDS = {
     "torque-scale": ("torque-scale",),
     "torque-delay": ("torque-delay",),
 }
-"""Kinds of causes that fit the residual of another kind on the same joint."""
+"""By kind: kinds of causes that may merely fit its residual on the same joint."""
 
 
 @one_blas_thread()
@@ -82,31 +82,31 @@ def diagnose(
     offset = log.torque_time_offset
     motion = tuned(clean, nominal)
     if causes := [*list_implausible_bodies(nominal), *torque_kind_causes(log, motion, nominal)]:
-        return Diagnosis(tuple(causes))  # all other findings would follow from these
+        return Diagnosis(tuple(causes))  # other findings would be consequences of these causes
     assert tuned.corners is not None
     coarse = list_coarse_positions(log, motion.ddq, tuned.corners)
     reported = {(cause.kind, cause.joints) for cause in recorded.causes}
     coarse = [cause for cause in coarse if (cause.kind, cause.joints) not in reported]
-    samples = replace_by_backlash((*recorded.causes, *coarse), faults.torque, motion, nominal)
+    unmodeled = replace_by_backlash((*recorded.causes, *coarse), faults.torque, motion, nominal)
     evidence = Evidence.from_motion(motion, nominal, basis, offset=offset, bad=recorded.untrusted)
     accepted, evidence = search_causes(evidence)
     for cause in accepted:
         _logger.info("%s %s gains %.0f", cause.kind, cause.joints, cause.gain)
-    # Without those that only fit the residual of another cause of the same joint.
-    named: list[AcceptedCause] = []
+    # Drop causes that merely fit the residual of another cause of the same joint.
+    distinct: list[AcceptedCause] = []
     for cause in accepted:
         joints = tuple(log.joint_names[j] for j in cause.joints)
-        before = [a.kind for a in named if a.joints == cause.joints]
-        before += [c.kind for c in samples if c.joints == joints]
+        before = [a.kind for a in distinct if a.joints == cause.joints]
+        before += [c.kind for c in unmodeled if c.joints == joints]
         if not any(cause.kind in RELATED_KINDS.get(kind, ()) for kind in before):
-            named.append(cause)
-    modeled = [_make_cause(cause, evidence) for cause in named]
-    unclear = {joint for cause in coarse for joint in cause.joints}
-    modeled = [cause for cause in modeled if not unclear & {*cause.joints}]
-    more = nominal_causes(evidence)
-    if not any(cause.kind == "torque-scale" for cause in more):  # its noise has a different unit
-        more += list_excitation_causes(evidence)
-    return Diagnosis((*samples, *modeled, *more), tuple(list_undetectable_scales(evidence)))
+            distinct.append(cause)
+    modeled = [_make_cause(cause, evidence) for cause in distinct]
+    blurred = {joint for cause in coarse for joint in cause.joints}
+    modeled = [cause for cause in modeled if not blurred & {*cause.joints}]
+    further = nominal_causes(evidence)
+    if not any(cause.kind == "torque-scale" for cause in further):  # then noise has that scale too
+        further += list_excitation_causes(evidence)
+    return Diagnosis((*unmodeled, *modeled, *further), tuple(list_undetectable_scales(evidence)))
 
 
 def _make_cause(cause: AcceptedCause, evidence: Evidence) -> Cause:

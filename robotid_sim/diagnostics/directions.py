@@ -1,6 +1,7 @@
 """Directions of the parameter space: the excited ones and the weakest identifiable ones.
 
-Causes in the motion: joints at rest, parameters that are not identifiable from the log.
+The module also lists causes in the motion: joints at rest, and parameters that are not identifiable
+from the log.
 """
 
 from dataclasses import dataclass
@@ -24,9 +25,9 @@ def count_excited_directions(problem: LinearProblem, noise_std: Float1D, nominal
 
     A direction counts if a change of typical size moves the torques by more than one standard
     deviation over all rows together. The typical size of a parameter is the value whose torque on
-    the default path of the robot equals the whole torque there; so the count decreases with the
-    size of the motion, even if the columns are numerically independent. The noise is the noise of
-    the rows per joint [N m], shape (n,).
+    the default path of the robot equals the whole torque there; so the count is lower for a smaller
+    motion, even if the columns are numerically independent. `noise_std` is the noise of the rows
+    per joint [N m], shape (n,).
     """
     path = default_path(nominal)
     reference = path(np.linspace(0.0, path.duration, 500))
@@ -40,7 +41,7 @@ def count_excited_directions(problem: LinearProblem, noise_std: Float1D, nominal
 
 
 MIN_RELATIVE_WEIGHT = 0.3
-"""Minimum weight in the direction, over the largest, of a parameter that is named."""
+"""Minimum weight of a main parameter of a direction, over the largest weight."""
 
 MAX_HARMLESS_RATIO = 30.0
 """Maximum ratio of best to weakest direction that needs no remedy."""
@@ -64,7 +65,7 @@ class WeakDirection:
 
     @property
     def ratio(self) -> float:
-        """Ratio of largest to own singular value; the condition number for the weakest."""
+        """Ratio of the largest singular value to that of this direction."""
         return float(self.singular_values[0] / self.singular_values[self.place])
 
     @property

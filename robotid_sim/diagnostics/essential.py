@@ -1,4 +1,4 @@
-r"""Essential parameters: those that remain without all insignificant ones.
+r"""Essential parameters: base parameters that remain after insignificant ones are dropped.
 
 References
 ----------
@@ -33,13 +33,13 @@ class EssentialParameters:
     essential: tuple[int, ...]
     """Indices of the essential parameters among the base parameters."""
     dropped: tuple[str, ...]
-    """Names of the others, in the order in which they were dropped."""
+    """Names of the dropped parameters, the first one first."""
     beta: Float1D
     """All base parameters, zero if dropped, shape (b,)."""
     std_ratio: tuple[float, float]
-    """Largest over smallest relative standard deviation, before and after."""
+    """Largest over smallest relative standard deviation, before and after the elimination."""
     p_value: float
-    """Probability of such an F, or a larger one, if all dropped parameters are zero."""
+    """Probability of F or a larger value if all dropped parameters are zero."""
     reason: str
     """Reason for the end of the elimination: ``ratio``, ``significant`` or ``last``."""
 
@@ -78,8 +78,8 @@ def essential_parameters(
 
     of the dropped parameters d is improbable for a variable F(\|d\|, N - b). For white residuals
     this is the F-test on the sum of squares; with the block covariance C it also holds for colored
-    ones, with N the number of effective rows. The others are re-fitted by the normal equations in
-    each step, and finally by weighted least squares from the rows.
+    ones, with N the number of effective rows. The remaining parameters are fitted again by the
+    normal equations in each step, and finally by weighted least squares from the rows.
 
     The estimate is a least-squares fit of all base parameters of the problem, with covariance; the
     ratio is above 1, and a growth is significant below the probability `significance`. Raises
@@ -115,12 +115,12 @@ def _eliminate(
     inverse = np.linalg.inv(reduce_rows(problem).solve(weights_of(estimate))[1])
     A, C, beta = inverse @ inverse.T, estimate.cov, estimate.beta
     rows = float(residual_whiteness(problem, estimate).effective_rows.sum())
-    freedom = max(rows - len(beta), 1.0)
+    dof = max(rows - len(beta), 1.0)
     dropped: list[int] = []
     p_value = 1.0
     while True:
-        # Those dropped are zero, in the metric of the normal equations: P = [1, -A_kd A_dd^-1],
-        # and the covariance becomes P C P^T.
+        # With dropped parameters at zero the normal equations map the others by
+        # P = [1, -A_kd A_dd^-1], and the covariance becomes P C P^T.
         essential = np.setdiff1d(np.arange(len(beta)), dropped)
         P = np.zeros((len(essential), len(beta)))
         P[np.arange(len(essential)), essential] = 1.0
@@ -135,7 +135,7 @@ def _eliminate(
             return dropped, spread, p_value, "ratio"
         trial = [*dropped, int(essential[relative.argmax()])]
         F = beta[trial] @ np.linalg.solve(C[trial][:, trial], beta[trial]) / len(trial)
-        p = float(fdtrc(len(trial), freedom, F))
+        p = float(fdtrc(len(trial), dof, F))
         if p < significance:
             return dropped, spread, p_value, "significant"
         dropped, p_value = trial, p

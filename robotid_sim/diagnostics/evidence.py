@@ -43,15 +43,15 @@ MAX_DELAY = 0.2
 class Correction:
     """Correction of a log and of gravity: linear maps of the torque and position columns.
 
-    ``tau' = tau torque``, then taken `delay` later; ``q' = q position + shift``.
+    ``tau' = tau torque``, then read `delay` later; ``q' = q position + shift``.
     """
 
     torque: Float2D
-    """Shape (n, n)."""
+    """Map of the torques, shape (n, n)."""
     position: Float2D
-    """Shape (n, n)."""
+    """Map of the positions, shape (n, n)."""
     shift: Float1D
-    """[rad or m], shape (n,)."""
+    """Addition to the positions [rad or m], shape (n,)."""
     delay: Float1D
     """Torque delay of each joint [s], shape (n,)."""
     gravity: Float1D
@@ -59,7 +59,7 @@ class Correction:
 
     @classmethod
     def none(cls, dof: int) -> Self:
-        """Return the identity."""
+        """Make the correction that changes nothing."""
         return cls(np.eye(dof), np.eye(dof), np.zeros(dof), np.zeros(dof), np.zeros(3))
 
 
@@ -76,7 +76,7 @@ class Evidence:
     dt: float
     """Step of that grid [s]."""
     rows: RowFilter
-    """Maps that grid to rows."""
+    """Row filter from that grid to the rows."""
     low: Float2D
     """Low-passed torque on that grid [N m], shape (M, n)."""
     offset: float
@@ -110,7 +110,7 @@ class Evidence:
         offset: float = 0.0,
         bad: Bool2D | None = None,
     ) -> Self:
-        """Compute the rows of a smoothed motion, without those near samples that are `bad`, (N, n).
+        """Compute the rows of a smoothed motion, except near `bad` samples, shape (N, n).
 
         The motion has a row filter, and its torque delay is not corrected. Raises `LogError` if the
         rows are too few.
@@ -172,18 +172,18 @@ class Evidence:
 
     @property
     def floor(self) -> Float1D:
-        """Least deviation of the rows that counts [N m], shape (n,)."""
+        """Minimum noise of the rows [N m], shape (n,)."""
         return NOISE_FLOOR * self.rms_torque
 
     @property
     def width(self) -> int:
-        """Number of columns without candidates."""
+        """Number of columns of the regressor and of accepted causes."""
         return int(self.W.shape[2] + self.columns.shape[2])
 
     def sum_by_block(self, columns: Float | None = None) -> HeldOut:
-        """Sum the products of all columns, with further ones, (N, n, k), by block."""
-        more = np.zeros((*self.y.shape, 0)) if columns is None else columns
-        parts = [self.W, self.columns, more, self.y[:, :, None]]
+        """Sum the products of all columns and of further `columns`, (N, n, k), by block."""
+        further = np.zeros((*self.y.shape, 0)) if columns is None else columns
+        parts = [self.W, self.columns, further, self.y[:, :, None]]
         A = np.concatenate(parts, axis=2) * self.use[:, :, None]
         return HeldOut.from_columns(A, self.fold, self.use, self.floor, self.volume)
 
@@ -244,11 +244,11 @@ class Evidence:
         """Compute the torque rows for a further delay of every joint [s], shape (N, n)."""
         torque, delay = self.torque, self.correction.delay + delay
         y = torque[self.rows.rows]
-        at = np.arange(len(torque), dtype=float)[self.rows.rows]
+        place = np.arange(len(torque), dtype=float)[self.rows.rows]
         if np.ptp(delay) == 0.0 and delay.any():
-            return interpolate_samples(torque, at + delay[0] / self.dt)
+            return interpolate_samples(torque, place + delay[0] / self.dt)
         for j in np.flatnonzero(delay):
-            y[:, [j]] = interpolate_samples(torque[:, [j]], at + delay[j] / self.dt)
+            y[:, [j]] = interpolate_samples(torque[:, [j]], place + delay[j] / self.dt)
         return y
 
     def compute_regressor(self) -> Float:
@@ -264,10 +264,10 @@ class Evidence:
 
         The residual of a model without friction resembles delays and wrong columns.
         """
-        tail = range(
+        drives = range(
             parameters.INERTIAL_COUNT * self.nominal.dof, parameters.size(self.nominal.dof)
         )
-        kinds = {self.basis.symbols[c][:2] for c in self.basis.considered if c in tail}
+        kinds = {self.basis.symbols[c][:2] for c in self.basis.considered if c in drives}
         friction = {"Fv", "Fc"}
         if friction <= kinds:
             return self
@@ -336,6 +336,6 @@ class ConsistentFit:
         return cls(sigma, fit.sigma, by_fold)
 
     @classmethod
-    def _from_free_fit(cls, evidence: Evidence, free: Float1D) -> Self:
+    def _from_free_fit(cls, evidence: Evidence, sigma: Float1D) -> Self:
         worst = np.full(int(evidence.fold.max()) + 1, -np.inf)
-        return cls(np.full(evidence.dof, np.inf), free, worst)
+        return cls(np.full(evidence.dof, np.inf), sigma, worst)

@@ -30,7 +30,7 @@ MIN_LOAD_FRICTION = 0.01
 
 
 def friction_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
-    """List the candidates for all joints; `fit` is that of all columns."""
+    """List the candidates for all joints; `fit` is the fit of all columns."""
     robot, dof = evidence.nominal, evidence.dof
     q, dq, eps = evidence.q, evidence.dq, robot.eps
     s = np.tanh(dq / eps)
@@ -53,7 +53,7 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
         wording = partial(MISSING_PARAMETER_WORDINGS[symbol].fill, symbol=symbol)
         shapes.append((f"missing-{symbol}", wording, [signal]))
     signals = [signal for _, _, parts in shapes for signal in parts]
-    levels, names = _read_friction(evidence, fit), evidence.basis.names
+    fitted, names = _read_friction(evidence, fit), evidence.basis.names
     rows = evidence.rows.apply(np.stack(signals, axis=2))
     candidates, first = [], 0
     for kind, wording, parts in shapes:
@@ -64,7 +64,7 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
             columns = joint_only(rows[:, j, first:last], j, dof)
             text = partial(wording, joint=j, unit=unit, torque=torque_unit(unit))
             lower = 0.0 if kind in POSITIVE_KINDS else -np.inf
-            Fv, Fc = MIN_FRICTION_DEVIATION * levels[:, j]
+            Fv, Fc = MIN_FRICTION_DEVIATION * fitted[:, j]
             min_sizes = {
                 "asymmetric-friction": (Fv, Fc),
                 "load-dependent-friction": (MIN_LOAD_FRICTION,),
@@ -85,8 +85,8 @@ def _read_friction(evidence: Evidence, fit: Fit) -> Float2D:
 POSITIVE_KINDS = (
     *("transition-velocity", "load-dependent-friction", "missing-Fv", "missing-Fc", "stribeck"),
 )
-"""Kinds that dissipate energy, so that their parameter is positive; a negative, wider sign would be
-a peak at low speed."""
+"""Kinds that dissipate energy, so that their parameter is positive; a wider smooth sign with a
+negative factor would be a peak at low speed."""
 
 
 def compute_transmitted_torque(evidence: Evidence, fit: Fit) -> Float2D:

@@ -62,18 +62,18 @@ class Intervals:
     def sentences(self) -> list[str]:
         """Describe the intervals, the least determined parameters first."""
         relative = self.relative_std
-        loose = [
+        weak = [
             int(k) for k in np.argsort(-relative, kind="stable") if relative[k] > MAX_RELATIVE_STD
         ]
         sentences = [
             f"{self.level:.0%} intervals by Student's distribution with {self.dof.min():.0f} to "
-            f"{self.dof.max():.0f} degrees of freedom; {len(loose)} of {len(self.names)} "
+            f"{self.dof.max():.0f} degrees of freedom; {len(weak)} of {len(self.names)} "
             f"parameters have a standard deviation above {MAX_RELATIVE_STD:.0%} of their value."
         ]
         sentences += [
             f"{self.names[k]} = {self.values[k]:.4g} {self.units[k]}, between {self.lower[k]:.4g} "
             f"and {self.upper[k]:.4g}."
-            for k in loose
+            for k in weak
         ]
         if not self.unbiased:
             sentences.append(
@@ -122,15 +122,15 @@ def confidence_intervals(
         )
     std = np.sqrt(variance)
     half = std * stdtrit(dof, 0.5 + 0.5 * level)
-    zero = estimate.is_at_bound
-    above = np.where(zero, std * stdtrit(dof, level), estimate.beta + half)
+    at_zero = estimate.is_at_bound
+    upper = np.where(at_zero, std * stdtrit(dof, level), estimate.beta + half)
     return Intervals(
         names=estimate.names,
         units=estimate.units,
         values=estimate.beta,
         std=std,
-        lower=np.where(zero, 0.0, estimate.beta - half),
-        upper=above,
+        lower=np.where(at_zero, 0.0, estimate.beta - half),
+        upper=upper,
         dof=dof,
         level=level,
         unbiased=estimate.unbiased,
@@ -151,7 +151,7 @@ def _estimate_variance_by_block(
 
 
 MIN_COLUMN_LENGTH = 1e-8
-"""Length of the regularizing row of a column of length one; it makes all columns independent."""
+"""Length of the row that is added for every column of unit length to make columns independent."""
 
 
 def information_shares(

@@ -25,7 +25,7 @@ MIN_DISTANCE_REDUCTION = 50.0
 """Minimum reduction of the squared distance to the nominal model by a load that is reported."""
 
 MAX_REMAINING_DISTANCE = 4.0
-"""Maximum remaining squared distance per parameter: above, more than the load is unknown."""
+"""Maximum remaining squared distance per parameter; above, a load alone is not the cause."""
 
 
 def nominal_causes(evidence: Evidence) -> list[Cause]:
@@ -97,12 +97,10 @@ def _make_scale_cause(ratio: Float1D) -> Cause:
 def _prior_std(nominal: Robot) -> Float1D:
     """Compute the assumed standard deviation of every full parameter, shape (14 n,)."""
     phi = nominal.parameters()
-    spread = NOMINAL_STD * np.abs(phi)
+    std = NOMINAL_STD * np.abs(phi)
     for k in range(nominal.dof):
         body = parameters.inertial_slice(k)
         mass, com, _ = inertia.unpack(phi[body])
         moment = 0.5 * np.trace(inertia.inertia_matrix(phi[body]))
-        spread[body] = NOMINAL_STD * np.array(
-            [mass, *3 * [mass * np.linalg.norm(com)], *6 * [moment]]
-        )
-    return spread
+        std[body] = NOMINAL_STD * np.array([mass, *3 * [mass * np.linalg.norm(com)], *6 * [moment]])
+    return std

@@ -42,8 +42,9 @@ PRESLIDING_DISTANCE = 0.01
 """Distance after a reversal over which Coulomb friction may build up [rad or m]."""
 
 UNMODELED_STD = (OFFSET_STD, OFFSET_STD, 1.0, 1.0)
-"""Standard deviations, over the RMS torque, of offset, spring, and friction of the last direction,
-immediate and building up: without them a log at rest suggests a wrong sign, zero or delay."""
+"""Standard deviations, over the RMS torque, of four unmodeled torques: offset, spring, friction
+against the last motion, and friction that builds up after a reversal. Without them a log at rest
+suggests a wrong sign, zero or delay."""
 
 MIN_NOISE_SHARE = 0.02
 """Minimum noise of a joint over its RMS torque; models of real robots are not more accurate."""
@@ -121,13 +122,13 @@ class WidePrior:
         correlation = B @ B.T + 1e-9 * np.eye(len(B))
         return cls(basis, center, std[:, None] * np.linalg.cholesky(correlation))
 
-    def compute_factor(self, moving: MotionSizes, size: Float1D) -> Float2D:
+    def compute_factor(self, sizes: MotionSizes, size: Float1D) -> Float2D:
         """Compute the factor L of the covariance; friction torques have the measured size."""
         L, rank = np.zeros((self.basis.rank, self.basis.rank)), self.basis.inertial_rank
         L[:rank, :rank] = self.bodies
-        per_unit = {"Fv": moving.speed, "Ia": moving.acceleration}
-        leads = [self.basis.symbols[column] for column in self.basis.columns[rank:]]
-        joint = [(symbol[:2], int(symbol[2:]) - 1) for symbol in leads]
+        per_unit = {"Fv": sizes.speed, "Ia": sizes.acceleration}
+        symbols = [self.basis.symbols[column] for column in self.basis.columns[rank:]]
+        joint = [(symbol[:2], int(symbol[2:]) - 1) for symbol in symbols]
         ones = np.ones(len(size))
         L[rank:, rank:] = np.diag([size[j] / per_unit.get(kind, ones)[j] for kind, j in joint])
         return L
@@ -158,12 +159,12 @@ class MarginalLikelihood:
         gram = self.gram if shared else _compute_gram(corrected)
         same = corrected.nominal is self.evidence.nominal
         prior = self.prior if same else WidePrior.from_nominal(corrected.nominal, corrected.basis)
-        moving = (
+        sizes = (
             self.motion if corrected.q is self.evidence.q else MotionSizes.from_evidence(corrected)
         )
         n, b, use = corrected.dof, corrected.basis.rank, corrected.use
         size = np.maximum(corrected.rms_torque, np.finfo(float).tiny)
-        center, L = prior.center, prior.compute_factor(moving, size)
+        center, L = prior.center, prior.compute_factor(sizes, size)
         # Columns of joint j in units of the prior, then those of unmodeled torque.
         unmodeled, k = _make_unmodeled_columns(corrected), len(UNMODELED_STD)
         to_prior = np.zeros((n, b + k, b + k * n))
@@ -189,7 +190,7 @@ class MarginalLikelihood:
         likelihood -= 0.5 * float(z @ z) + 0.5 * float(np.linalg.slogdet(H)[1])
         max_torque = MAX_TORQUE_RATIO * corrected.nominal.limits.effort  # drive capability
         too_strong = bool((np.abs(corrected.y).max(axis=0) > max_torque).any())
-        return likelihood - LIMIT_PENALTY * (int(moving.is_beyond_limits) + int(too_strong))
+        return likelihood - LIMIT_PENALTY * (int(sizes.is_beyond_limits) + int(too_strong))
 
 
 def _compute_gram(evidence: Evidence) -> Float:

@@ -1,9 +1,9 @@
 """Causes that are found without a model: invalid samples.
 
-Backlash by its torque impacts: torques jump where the load of a joint changes sign.
-
-A rotor that leaves one flank of its gear runs freely, hits the other one, and rattles. The loop
-responds with short peaks, which resemble outliers; outliers, however, come at any time.
+The module also detects backlash by its torque impacts: torques jump where the load of a joint
+changes sign. A rotor that leaves one flank of its gear runs freely, hits the other flank, and
+rattles. The loop responds with short peaks, which resemble outliers; but outliers occur at any
+time.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ MIN_CLIPPED_SAMPLES = 20
 """Minimum number of samples at one extreme value of a clipped torque."""
 
 MIN_CLIPPING_RATIO = 5.0
-"""Minimum ratio of their number to that of the next value; coarse torques repeat too."""
+"""Minimum ratio of their number to that of samples at the next value: coarse torques repeat too."""
 
 MIN_NOISE_RATIO = 10.0
 """Minimum noise of a faulty sensor relative to other sensors of its kind."""
@@ -290,30 +290,31 @@ def replace_by_backlash(
     slow = scipy.signal.sosfiltfilt(
         scipy.signal.butter(2, min(LOAD_CUTOFF, 0.4 * rate), fs=rate, output="sos"), load, axis=0
     )
-    turns = np.zeros(load.shape, dtype=bool)
-    turns[1:] = (slow[1:] >= 0.0) != (slow[:-1] >= 0.0)
+    changes = np.zeros(load.shape, dtype=bool)
+    changes[1:] = (slow[1:] >= 0.0) != (slow[:-1] >= 0.0)
     before, after = round(IMPACT_LEAD * rate), round(IMPACT_DELAY * rate)
     size = before + after + 1
     # The window of a filter is symmetric; its origin shifts it.
-    reversal = maximum_filter1d(turns, size, axis=0, origin=size // 2 - before)
+    reversal = maximum_filter1d(changes, size, axis=0, origin=size // 2 - before)
     impacts = np.zeros_like(outliers)  # the first outlier of each impact
     for j, is_outlier in enumerate(outliers.T):
         at = np.flatnonzero(is_outlier)
         impacts[at[np.diff(at, prepend=-np.inf) > MAX_IMPACT_GAP * rate], j] = True
     joints = range(nominal.dof)
     gain = np.array([[_gain(impacts[:, i], reversal[:, j]) for j in joints] for i in joints])
-    loose: list[int] = []
+    faulty: list[int] = []
     for j in sorted(np.flatnonzero(gain.diagonal() > MIN_GAIN).tolist(), key=lambda j: -gain[j, j]):
-        if (gain[j, loose] < gain[j, j]).all():
-            loose.append(j)
+        if (gain[j, faulty] < gain[j, j]).all():
+            faulty.append(j)
     names = nominal.joint_names
-    explained = {(names[i],) for i in joints if (gain[i, loose] > MIN_GAIN).any()}
+    explained = {(names[i],) for i in joints if (gain[i, faulty] > MIN_GAIN).any()}
     others = [c for c in causes if c.kind != TORQUE_OUTLIER_KIND or c.joints not in explained]
-    return (*(_backlash(names[j], impacts[:, j], reversal[:, j]) for j in sorted(loose)), *others)
+    backlash = [_backlash(names[j], impacts[:, j], reversal[:, j]) for j in sorted(faulty)]
+    return (*backlash, *others)
 
 
 def _gain(impacts: Bool1D, reversal: Bool1D) -> float:
-    """Compute the log-likelihood gained by more impacts near reversals; 0 if most are elsewhere."""
+    """Compute the gain in log-likelihood if impacts are related to reversals; 0 if few are near."""
     count, usual = int(impacts.sum()), float(reversal.mean())
     if count == 0 or not 0.0 < usual < 1.0:
         return 0.0

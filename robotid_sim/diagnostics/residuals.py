@@ -128,12 +128,12 @@ def describe_misfit(
     *,
     has_terms: bool = False,
 ) -> str:
-    """Describe why an estimate is untrusted, as a sentence; empty if it is not.
+    """Describe why an estimate is untrusted, as a sentence; empty if it is trusted.
 
-    A motion in degrees or of a different robot has a large residual. It is that of `plain`, the
-    problem without the columns of a discrepancy, if this is given. A torque of the wrong sign is
-    explained well by negative masses: only constraints reveal it. `has_terms` says that joint terms
-    were searched.
+    A motion in degrees or of a different robot has a large residual. The residual is that of
+    `plain`, the problem without the columns of a discrepancy, if `plain` is given. A torque of the
+    wrong sign is explained well by negative masses: only constraints reveal it. `has_terms` says
+    that joint terms were searched.
     """
     rows = problem if plain is None else plain
     tiny = np.finfo(float).tiny
@@ -172,7 +172,7 @@ class Whiteness:
     lags: int
     """Number of autocorrelations in the statistic, its degrees of freedom."""
     p_value: Float1D
-    """Probability of such a Q, or a larger one, for white residuals."""
+    """Probability of Q or a larger value for white residuals."""
     first: Float1D
     """Autocorrelation of neighboring rows."""
     rows: int

@@ -2,10 +2,10 @@ r"""Greedy search for causes: the best one is accepted, then all others are trie
 
 Every candidate is fitted as further columns of the linear problem or as a correction of the log,
 and scored by the likelihood of held-out blocks, see `HeldOut`. It is accepted if its gain, without
-that of the block with the largest one, exceeds a margin for the number of candidates that were
-tried, and if the residual of a joint falls enough. Data faults come first, given a wide prior about
-the nominal model; wrong signs, units or joints that it leaves undecided are judged by physically
-consistent robots.
+the block of largest gain, exceeds a margin for the number of candidates that were tried, and if the
+residual of a joint falls enough. Data faults are searched first, with a wide prior about the
+nominal model. Wrong signs, units or joints that this search does not decide are compared by fits of
+physically consistent robots.
 """
 
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ MAX_RESIDUAL_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Round:
-    """The evidence of a round with its fit and all candidates except those for columns."""
+    """The evidence of a round with its fit and candidates; faulty columns are tried separately."""
 
     evidence: Evidence
     fit: Fit
@@ -123,7 +123,7 @@ def search_causes(evidence: Evidence) -> tuple[list[AcceptedCause], Evidence]:
             break
         candidate, gain = fault
         after = evidence.apply_correction(candidate.correction)
-        residual = (_residual(evidence), _residual(after))
+        residual = (_noise_share(evidence), _noise_share(after))
         accepted.append(
             AcceptedCause(candidate, np.zeros(0), np.array([gain]), residual, uses_nominal=True)
         )
@@ -138,7 +138,7 @@ def search_causes(evidence: Evidence) -> tuple[list[AcceptedCause], Evidence]:
         for cause in new:
             evidence = _iterate_correction(cause, cause.correct_evidence(evidence))
         accepted += new
-    # Delays again, now that the other causes are known.
+    # Estimate delays again, given the other causes.
     if delays := {cause.joints for cause in accepted if cause.kind == "torque-delay"}:
         fit = evidence.fit()
         for correction in delay_causes(evidence, evidence.project_residual(fit), 0.0):
@@ -148,13 +148,13 @@ def search_causes(evidence: Evidence) -> tuple[list[AcceptedCause], Evidence]:
     # Drop causes that later ones have made unnecessary.
     columns = [cause for cause in accepted if cause.is_column]
     groups = list_groups(evidence.W.shape[2], [cause.value.size for cause in columns])
-    needs = select_groups(evidence.sum_by_block(), np.arange(evidence.width), groups, _judge)
-    unneeded = {id(cause) for k, cause in enumerate(columns) if k not in needs}
+    needed = select_groups(evidence.sum_by_block(), np.arange(evidence.width), groups, _judge)
+    unneeded = {id(cause) for k, cause in enumerate(columns) if k not in needed}
     reported = [cause for cause in accepted if cause.is_significant and id(cause) not in unneeded]
     return merge_sign_causes(reported), evidence
 
 
-def _residual(evidence: Evidence) -> Float1D:
+def _noise_share(evidence: Evidence) -> Float1D:
     """Compute the noise of the rows per joint over the RMS torque, shape (n,)."""
     return evidence.fit().sigma / evidence.rms_torque
 
@@ -169,8 +169,8 @@ def _iterate_correction(cause: AcceptedCause, evidence: Evidence) -> Evidence:
     for _ in range(MAX_STEPS):
         fit = evidence.fit()
         candidates = (*torque_causes(evidence, fit), *structure_causes(evidence, fit))
-        sought = (cause.kind, cause.candidate.joint)
-        update = next((c for c in candidates if (c.kind, c.joint) == sought), None)
+        key = (cause.kind, cause.candidate.joint)
+        update = next((c for c in candidates if (c.kind, c.joint) == key), None)
         if update is None or update.correct is None:
             break
         blocks = evidence.sum_by_block(update.columns)
@@ -276,7 +276,7 @@ def _find_equals(state: _Round, best: AcceptedCause, equal: list[AcceptedCause])
     return tuple(sorted(kinds))
 
 
-def _size(scored: AcceptedCause) -> int:
+def _count(scored: AcceptedCause) -> int:
     """Count the parameters of a candidate."""
     return max(scored.value.size, 1)
 
@@ -287,17 +287,17 @@ def select_candidate(evidence: Evidence, equal: Sequence[AcceptedCause]) -> Acce
     Two joints only determine the ratio of their torque constants: the candidate with torques
     nearest to the nominal model is selected.
     """
-    best = min(equal, key=lambda s: (_size(s), -s.gain))
+    best = min(equal, key=lambda s: (_count(s), -s.gain))
     if best.kind != "torque-scale":
         return best
-    constants = [s for s in equal if s.kind == best.kind and _size(s) == _size(best)]
+    constants = [s for s in equal if s.kind == best.kind and _count(s) == _count(best)]
     return min(
         constants, key=lambda s: np.sum(np.log(nominal_ratio(s.correct_evidence(evidence))) ** 2)
     )
 
 
 def _is_no_worse(candidate: AcceptedCause, top: AcceptedCause) -> bool:
-    """Return whether a candidate explains as much as another, or nearly if it is a special case."""
+    """Return whether a candidate explains as much as `top`, or nearly if it is a special case."""
     special = candidate.joints == top.joints and top.kind in GENERAL_KINDS.get(candidate.kind, ())
     return is_no_worse(
         candidate.gains,
@@ -307,12 +307,12 @@ def _is_no_worse(candidate: AcceptedCause, top: AcceptedCause) -> bool:
 
 
 def _score_extensions(state: _Round) -> list[AcceptedCause]:
-    evidence, likeliest = state.evidence, state.finalists
-    if not likeliest:
+    evidence, finalists = state.evidence, state.finalists
+    if not finalists:
         return []
-    blocks = evidence.sum_by_block(np.concatenate([c.columns for c in likeliest], axis=2))
-    scored, tried = [], fit_groups(blocks, evidence.width, [c.size for c in likeliest])
-    for candidate, (fit, gains) in zip(likeliest, tried, strict=True):
+    blocks = evidence.sum_by_block(np.concatenate([c.columns for c in finalists], axis=2))
+    scored, tried = [], fit_groups(blocks, evidence.width, [c.size for c in finalists])
+    for candidate, (fit, gains) in zip(finalists, tried, strict=True):
         value = fit.beta[evidence.width :]
         torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.rms_torque
         if not candidate.is_possible(value):
@@ -369,6 +369,6 @@ def _find_implausible_column(state: _Round) -> AcceptedCause | None:
         residual = (before.rms / evidence.rms_torque, after.rms / corrected.rms_torque)
         scored.append(replace(cause, gains=gains, residual=residual))
     top = max(scored, key=lambda s: s.gain)
-    if isinstance(top.candidate, ColumnCandidate):  # the likelihood of all rows decides on it
+    if isinstance(top.candidate, ColumnCandidate):  # held-out rows decide on such a cause
         return None
     return top if top.gain > max(state.margin, MIN_GAIN_OVER_ERROR * top.std) else None

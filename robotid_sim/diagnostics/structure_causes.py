@@ -50,12 +50,12 @@ NONNEGATIVE_KINDS = (*LINK_SIDE_KINDS, "hysteresis")
 
 
 def structure_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
-    """List the candidates; `fit` is that of all columns."""
+    """List the candidates; `fit` is the fit of all columns."""
     robot, dof, units = evidence.build_robot(fit), evidence.dof, evidence.nominal.joint_units
     tau = joint_torque(robot, evidence.q, evidence.dq, evidence.ddq)
-    moved = [_position_error_torques(evidence, robot, tau, j) for j in range(dof)]
+    errors = [_position_error_torques(evidence, robot, tau, j) for j in range(dof)]
     parts = [_differentiate_gravity(evidence, robot, tau), evidence.ddq[:, :, None]]
-    parts += [signals for by_kind in moved for signals in by_kind.values()]
+    parts += [signals for by_kind in errors for signals in by_kind.values()]
     rows = evidence.rows.apply(np.concatenate(parts, axis=2))
     ends = np.cumsum([part.shape[2] for part in parts])
     blocks = iter(np.split(rows, ends[:-1], axis=2))
@@ -67,7 +67,7 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
             rotor = joint_only(accelerations[:, j], j, dof)
             candidates.append(ColumnCandidate("rotor-inertia", j, rotor, text, lower=0.0))
     for j, unit in enumerate(units):
-        for kind in moved[j]:
+        for kind in errors[j]:
             columns, wording = next(blocks), partial(CAUSE_WORDINGS[kind], unit=unit)
             min_sizes = (MIN_SIZES[kind][unit],) * columns.shape[2]
             lower = 0.0 if kind in NONNEGATIVE_KINDS else -np.inf
@@ -140,9 +140,9 @@ def _position_error_torques(
 ) -> dict[str, Float]:
     """Compute the torques per unit of position errors of a joint, shape (N, n, k).
 
-    Units are: per rad or m for the zero, per one for the scale, per rad of the sine and cosine of
-    an eccentric encoder, per half of the hysteresis and of the backlash, whose jumps are too short
-    for rows, and per rad or m at the largest load for an elastic joint.
+    The unit is 1 rad or m of the zero, 1 of the scale, 1 rad of the sine and cosine of an eccentric
+    encoder, 1 rad or m at the largest load of an elastic joint, and 1 rad or m of half the
+    hysteresis or backlash, whose jumps are too short for rows.
     """
     state = (evidence.q, evidence.dq, evidence.ddq)
     bodies = rigid_body_torque(robot, *state)
@@ -159,13 +159,13 @@ def _position_error_torques(
 
     def torque_of(kind: str, change: Float1D) -> Float2D:
         rate = np.zeros_like(q) if kind in JUMP_KINDS else np.gradient(change, evidence.dt)
-        moved = [np.array(part) for part in state]
-        for part, by in zip(moved, (change, rate, np.gradient(rate, evidence.dt)), strict=True):
-            part[:, j] += DIFFERENCE_STEP * by
+        errors = [np.array(part) for part in state]
+        for part, delta in zip(errors, (change, rate, np.gradient(rate, evidence.dt)), strict=True):
+            part[:, j] += DIFFERENCE_STEP * delta
         torque, before = (
             (rigid_body_torque, bodies) if kind in LINK_SIDE_KINDS else (joint_torque, tau)
         )
-        return (torque(robot, *moved) - before) / DIFFERENCE_STEP
+        return (torque(robot, *errors) - before) / DIFFERENCE_STEP
 
     return {
         kind: np.stack([torque_of(kind, change) for change in by_column], axis=2)
@@ -288,7 +288,8 @@ def step_causes(
 ) -> list[ColumnCandidate]:
     """Find the most likely step of the zero position of every joint.
 
-    Its torque is that of a wrong zero after its time; wrong zeros are among `listed` candidates.
+    A step has the torque of a wrong zero from the time of the step; `listed` are all candidates,
+    with the wrong zeros among them.
     """
     candidates = []
     samples = len(evidence.y)
@@ -297,14 +298,14 @@ def step_causes(
         if joint is None or zero.kind != "position-zero":
             continue
         first, last = samples / STEP_TIME_COUNT, samples * (1.0 - 1.0 / STEP_TIME_COUNT)
-        at = 0
+        middle = 0
         for _ in range(2):
             times = np.unique(np.linspace(first, last, STEP_TIME_COUNT).astype(int))
             steps = [zero.columns * (np.arange(samples) >= k)[:, None, None] for k in times]
             best = int(projection.gains(evidence.y, steps).argmax())
-            first, at, last = (times[np.clip(best + k, 0, len(times) - 1)] for k in (-1, 0, 1))
+            first, middle, last = (times[np.clip(best + k, 0, len(times) - 1)] for k in (-1, 0, 1))
         unit = evidence.nominal.joint_units[joint]
-        wording = partial(STEP_WORDING, unit=unit, share=at / samples)
+        wording = partial(STEP_WORDING, unit=unit, share=middle / samples)
         min_sizes = (MIN_STEP[unit],)
         candidates.append(
             ColumnCandidate("position-step", joint, steps[best], wording, min_sizes, by_size=True)

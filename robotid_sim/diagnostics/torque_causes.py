@@ -29,7 +29,7 @@ from robotid_sim.estimation.selection import ResidualProjection
 from robotid_sim.section import percent, torque_unit
 
 COLORED_VARIANCE_RATIO = 4.0
-"""Variance of an estimate over that for white residuals; assumed."""
+"""Assumed ratio of the variance of an estimate to that for white residuals."""
 
 MIN_DRIFT = 0.02
 """Minimum drift over a log that is reported, over the RMS torque of the joint."""
@@ -38,14 +38,14 @@ MIN_CONSTANT_CHANGE = (0.02,)
 """Minimum relative change of a torque constant that is reported."""
 
 CONSTANT_CHANGE_RANGE = (-0.7, 2.0)
-"""Range of changes of a torque constant for a linear fit; the nominal model suggests others."""
+"""Range of changes of a torque constant in a linear fit; `scale_causes` lists larger ones."""
 
 MAX_CONSTANT_STD = 0.1
 """Relative standard deviation above which a wrong torque constant is not detectable."""
 
 
 def torque_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
-    """List the candidates for all joints; `fit` is that of all columns."""
+    """List the candidates for all joints; `fit` is the fit of all columns."""
     dof = evidence.dof
     model = evidence.W @ fit.beta[: evidence.basis.rank]
     samples = len(model)
@@ -130,10 +130,10 @@ def delay_causes(
     Delays with an approximate gain below `min_gain` are omitted.
     """
     dof = evidence.dof
-    every = np.ones((1, dof), dtype=bool)
+    all_joints = np.ones((1, dof), dtype=bool)
     single_joints = np.eye(dof, dtype=bool) if dof > 1 else np.zeros((0, dof), dtype=bool)
     candidates = []
-    for selected in np.vstack([every, single_joints]):
+    for selected in np.vstack([all_joints, single_joints]):
         delay = _find_delay(evidence, projection, selected, min_gain)
         if delay is None:
             continue
@@ -169,18 +169,18 @@ def _find_delay(
     """Find the most likely delay of selected joints [s]; None if its gain is below `min_gain`."""
     reach = round(MAX_DELAY / evidence.dt)
     tau = evidence.torque
-    at = np.arange(len(tau))[evidence.rows.rows]
+    place = np.arange(len(tau))[evidence.rows.rows]
     shifts = np.arange(-reach, reach + 1)
-    late = tau[np.clip(at + shifts[:, None], 0, len(tau) - 1)] - tau[at]
+    late = tau[np.clip(place + shifts[:, None], 0, len(tau) - 1)] - tau[place]
     moved = projection.project(np.moveaxis(evidence.y + np.where(joints, late, 0.0), 0, 2))
     gain = 0.5 * (moved[:, reach] @ moved[:, reach] - (moved**2).sum(axis=0))
     # Refine between grid steps by a parabola through the neighbors.
     best = int(np.clip(gain.argmax(), 1, 2 * reach - 1))
     before, center, after = gain[best - 1 : best + 2]
-    bend = max(float(2.0 * center - before - after), 1e-300)
-    if center + 0.125 * (after - before) ** 2 / bend < min_gain:
+    curve = max(float(2.0 * center - before - after), 1e-300)
+    if center + 0.125 * (after - before) ** 2 / curve < min_gain:
         return None
-    delay = evidence.dt * (shifts[best] + float(np.clip(0.5 * (after - before) / bend, -1.0, 1.0)))
+    delay = evidence.dt * (shifts[best] + float(np.clip(0.5 * (after - before) / curve, -1.0, 1.0)))
     step = 0.5 * evidence.dt
     for _ in range(DELAY_STEPS):
         early, now, later = (
@@ -193,7 +193,7 @@ def _find_delay(
 
 
 COUPLED_JOINTS_KIND = "coupled-joints"
-"""Kind of these causes."""
+"""Kind of the causes of joints that share a drive."""
 
 MIN_RESIDUAL_RATIO = 3.0
 """Reduction factor of a joint's residual above which a coupling is a data fault."""
@@ -223,7 +223,10 @@ def list_coupling_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
 
 
 def list_coupling_corrections(evidence: Evidence) -> list[CorrectionCandidate]:
-    """List corrections of torques with a share of a neighbor's, by the unconstrained fit."""
+    """List corrections of torques that contain a share of a neighbor's torque.
+
+    The shares are from the unconstrained fit.
+    """
     corrections = []
     fit_before = evidence.fit()
     for candidate in _list_share_causes(evidence):
@@ -243,7 +246,7 @@ def list_coupling_corrections(evidence: Evidence) -> list[CorrectionCandidate]:
 
 
 def _list_share_causes(evidence: Evidence) -> list[ColumnCandidate]:
-    """List torques that contain a share of a neighbor's, as in a wrist with two motors."""
+    """List torques that contain a share of a neighbor's torque, as in a wrist with two motors."""
     names, dof = evidence.nominal.joint_names, evidence.dof
     candidates = []
     for j, k in permutations(range(dof), 2):

@@ -30,7 +30,8 @@ MAX_REMAINING_SHARE = 0.25
 """Ratio of fitted to nominal gravity below which gravity counts as missing."""
 
 MIN_ANGLE = np.deg2rad(60.0)
-"""Minimum angle of gravity of a differently mounted robot; the search finds smaller ones."""
+"""Minimum angle from nominal to fitted gravity of a differently mounted robot; the search for
+causes finds smaller ones."""
 
 MAX_SIZE_RATIO = 1.6
 """Maximum ratio of fitted to nominal gravity, or its inverse, for a wrong direction only."""
@@ -99,38 +100,38 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
         ]
     zeros = np.zeros_like(s.q)
     floating = replace(nominal, gravity=np.zeros(3))
-    along = [
+    axes = [
         rigid_body_torque(replace(nominal, gravity=axis), s.q, zeros, zeros) for axis in np.eye(3)
     ]
-    weight = np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
+    weight = np.einsum("kNj,k->Nj", np.array(axes), nominal.gravity)
     largest = np.maximum(rms(expected), rms(log.tau_meas).max())
     has_load = (rms(weight) > MIN_SHARE_OF_GRAVITY * largest) & log.torque_measured
     if not has_load.any():
         return []
     bodies = rigid_body_torque(floating, *state)
-    change, after, is_sound = _fit_gravity(s, nominal, s.tau - weight, bodies, along)
+    change, after, is_sound = _fit_gravity(s, nominal, s.tau - weight, bodies, axes)
     _, first, _ = _fit_gravity(s, nominal, s.tau - weight, bodies, [])
     residual, before = (float(np.linalg.norm(part[has_load])) for part in (after, first))
     is_sound = is_sound and after[has_load].max() < MAX_RESIDUAL
-    if _is_external(s, nominal, bodies, along, has_load):
+    if _is_external(s, nominal, bodies, axes, has_load):
         evidence = "torques of loaded joints contain neither gravity nor inertia"
         return [_gravity_free_cause("the torques contain neither gravity nor inertia", evidence)]
     fit = nominal.gravity + change
-    size, usual = float(np.linalg.norm(fit)), float(np.linalg.norm(nominal.gravity))
+    size, nominal_size = float(np.linalg.norm(fit)), float(np.linalg.norm(nominal.gravity))
     if before < MIN_RESIDUAL_RATIO * residual or not is_sound:
         return []
     evidence = (
         f"gravity of ({fit[0]:.3g}, {fit[1]:.3g}, {fit[2]:.3g}) m/s² explains all torques; the "
         f"residual falls to {residual / before:.2g} of that with the model's"
     )
-    if size < MAX_REMAINING_SHARE * usual:
+    if size < MAX_REMAINING_SHARE * nominal_size:
         return [_gravity_free_cause("the torques do not contain gravity", evidence)]
-    angle = np.arccos(np.clip(fit @ nominal.gravity / (size * usual), -1.0, 1.0))
-    if angle < MIN_ANGLE or not 1.0 / MAX_SIZE_RATIO < size / usual < MAX_SIZE_RATIO:
+    angle = np.arccos(np.clip(fit @ nominal.gravity / (size * nominal_size), -1.0, 1.0))
+    if angle < MIN_ANGLE or not 1.0 / MAX_SIZE_RATIO < size / nominal_size < MAX_SIZE_RATIO:
         return []
     axis = np.eye(3)[np.abs(fit).argmax()] * np.sign(fit[np.abs(fit).argmax()])
     direction = axis if fit @ axis > size * np.cos(ROUNDING_ANGLE) else fit / size
-    values = ", ".join(f"{value:.4g}" for value in usual * direction + 0.0)
+    values = ", ".join(f"{value:.4g}" for value in nominal_size * direction + 0.0)
     finding = "the direction of gravity differs from the model"
     remedy = f"state how the base is mounted: [robot] gravity = [{values}]"
     return [Cause("gravity", (), finding, evidence, remedy)]
@@ -145,43 +146,42 @@ def _gravity_free_cause(finding: str, evidence: str) -> Cause:
 
 
 def _is_external(
-    s: _Samples, nominal: Robot, bodies: Float2D, along: list[Float2D], has_load: Bool1D
+    s: _Samples, nominal: Robot, bodies: Float2D, axes: list[Float2D], has_load: Bool1D
 ) -> bool:
     """Return whether no joint with gravity load has a torque similar to the bodies' torque."""
-    expected = bodies + np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
-    shapes = [abs(np.corrcoef(expected[:, j], s.tau[:, j])[0, 1]) for j in np.flatnonzero(has_load)]
+    expected = bodies + np.einsum("kNj,k->Nj", np.array(axes), nominal.gravity)
+    alike = [abs(np.corrcoef(expected[:, j], s.tau[:, j])[0, 1]) for j in np.flatnonzero(has_load)]
     size = rms(s.tau)[has_load] / rms(expected)[has_load]
-    return bool(max(shapes) < MAX_CORRELATION and size.max() < MAX_REMAINING_SHARE)
+    return bool(max(alike) < MAX_CORRELATION and size.max() < MAX_REMAINING_SHARE)
 
 
 def _fit_gravity(
-    s: _Samples, nominal: Robot, tau: Float2D, bodies: Float2D, along: list[Float2D]
+    s: _Samples, nominal: Robot, tau: Float2D, bodies: Float2D, axes: list[Float2D]
 ) -> tuple[Float1D, Float1D, bool]:
     """Fit the change of gravity; return it, the residual shares, and whether the fit is sound.
 
-    It is sound if friction dissipates energy and the inertia is near the nominal one.
-
+    The fit is sound if friction dissipates energy and the inertia is near the nominal one.
     Directions of gravity that are not identifiable keep their nominal value.
     """
     n, size = nominal.dof, rms(s.tau)
     scale = np.divide(1.0, size, where=size > 0.0, out=np.zeros(n))  # zero without torque
     eps = np.array([joint.friction.eps for joint in nominal.joints])
     by_joint = [np.tanh(s.dq / eps), s.dq, np.ones_like(s.dq)]
-    columns = [*along, bodies]
+    columns = [*axes, bodies]
     columns += [np.where(np.arange(n) == j, part, 0.0) for part in by_joint for j in range(n)]
     A = np.column_stack([(column * scale).ravel() for column in columns])
     y = (tau * scale).ravel()
     x, *_ = np.linalg.lstsq(A, y, rcond=1e-8)
-    friction = A[:, len(along) + 1 :] @ x[len(along) + 1 :]
-    left_over = rms((y - A @ x).reshape(s.tau.shape))
-    share = x[len(along)]  # fitted share of the inertia torque
+    friction = A[:, len(axes) + 1 :] @ x[len(axes) + 1 :]
+    remaining = rms((y - A @ x).reshape(s.tau.shape))
+    share = x[len(axes)]  # fitted share of the inertia torque
     speed = (s.dq * scale).ravel()
     is_braked = (
         friction @ speed
-        >= -MAX_DRIVING_POWER * np.abs(A[:, : len(along) + 1] @ x[: len(along) + 1] * speed).sum()
+        >= -MAX_DRIVING_POWER * np.abs(A[:, : len(axes) + 1] @ x[: len(axes) + 1] * speed).sum()
     )
     return (
-        x[: len(along)],
-        left_over,
+        x[: len(axes)],
+        remaining,
         bool(is_braked) and abs(np.log(max(share, 1e-9))) < MAX_LOG_RATIO,
     )

@@ -13,7 +13,7 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
 MAX_LOG_DEVIATION = 4.0
-"""Maximum chance deviation of log eps from nominal, in standard deviations."""
+"""Maximum deviation of log eps from nominal that counts as chance, in standard deviations."""
 
 MIN_RESIDUAL_RATIO = 1.1
 """Minimum ratio of the residuals before and after for eps to be their cause."""
@@ -73,7 +73,7 @@ def check_transition_velocity(
 ) -> TransitionVelocityTest:
     """Estimate eps of every joint and find where the nominal one probably causes the residual.
 
-    This holds if the estimate differs significantly from the nominal value and the residual of the
+    It does if the estimate differs significantly from the nominal value and the residual of the
     joint falls by more than a tenth: a significant difference may be irrelevant. The motion and the
     parameters are those of the tested fit.
     """
@@ -82,8 +82,8 @@ def check_transition_velocity(
     fit = estimate_eps(motion, nominal, basis)
     estimated, std = fit.eps, fit.std / fit.eps
     distance = np.zeros(nominal.dof)
-    shown = np.array(fit.identifiable) & np.isfinite(std)
-    distance[shown] = np.abs(np.log(estimated / nominal.eps))[shown] / std[shown]
+    has_std = np.array(fit.identifiable) & np.isfinite(std)
+    distance[has_std] = np.abs(np.log(estimated / nominal.eps))[has_std] / std[has_std]
     return TransitionVelocityTest(
         joint_names=problem.joint_names,
         units=tuple(f"{unit}/s" for unit in nominal.joint_units),

@@ -13,11 +13,11 @@ WLS_SWARM_PREFIX = "wls-"
 POPULATION_OPTIONS = {name: {"population": 100} for name in ("pso", "rwpso")}
 
 
-def swarm_preset(name: str) -> Alias | None:
-    """Find the optimizer and options of a published swarm's name.
+def find_swarm_alias(name: str) -> Alias | None:
+    """Find the swarm estimator, with its options, that a published name means.
 
     ``wls-NAME`` is the optimizer of that name around weighted least squares, ``ls-pso`` a particle
-    swarm on the plain sum of squares around least squares, and ``pso`` within bounds from physics.
+    swarm around least squares with equal weights, and ``pso`` the same within physical bounds.
     """
     optimizer = name.removeprefix(WLS_SWARM_PREFIX)
     if optimizer != name and optimizer in OPTIMIZERS:
@@ -45,5 +45,5 @@ ESTIMATORS: "Registry[Estimator]" = Registry(
         "total-least-squares": "robotid_sim.estimation.total_least_squares:TotalLeastSquares",
         "wls": "robotid_sim.estimation.least_squares:WeightedLeastSquares",
     },
-    alias=swarm_preset,
+    alias=find_swarm_alias,
 )

@@ -34,7 +34,7 @@ from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
 
 MAX_LEVERAGE = 0.999
-"""Maximum block leverage that is corrected; above, a block determines its own fit."""
+"""Maximum leverage of a block in the correction; at larger ones a block determines its own fit."""
 
 BLOCKS_PER_PARAMETER = 2
 """Minimum number of blocks per parameter for a covariance."""
@@ -49,15 +49,15 @@ def check_block(block: float | None) -> None:
         raise OptionError(f"covariance blocks need a positive length, got {block} s")
 
 
-def check_rounds(needs: str, rounds: int, block: float | None) -> None:
+def check_rounds(subject_and_verb: str, rounds: int, block: float | None) -> None:
     """Raise `OptionError` unless there is at least one round; also check the block."""
     if rounds < 1:
-        raise OptionError(f"{needs} at least 1 round, got {rounds}")
+        raise OptionError(f"{subject_and_verb} at least 1 round, got {rounds}")
     check_block(block)
 
 
 def choose_block_length(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
-    """Choose the length of covariance blocks [s]: `block`, or from the residuals if None."""
+    """Choose the length of covariance blocks [s]: `block`; if None, that for the residuals."""
     if block is not None:
         return block
     residual = problem.unstack_rows(problem.y - problem.W @ beta)
@@ -73,14 +73,14 @@ def block_sandwich(
     .. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
         s_{jB} = X_{jB}^T (1 - H_{jB})^{-1} r_{jB},
 
-    one score per joint j and block B of `block` seconds, by `block_samples`, with the weighted rows
-    X, their residuals r, the leverage ``H = X A X^T`` and ``A = (X^T X)^-1``: the jackknife form of
-    [2]_. Residuals of a filtered log are colored, and are too small in blocks of high leverage;
-    with few blocks the covariance is too large, by a quarter for 300 blocks of white residuals and
+    with one score per joint j and block B of `block` seconds, see `block_samples`. X are weighted
+    rows, r their residuals, ``H = X A X^T`` the leverage and ``A = (X^T X)^-1``: the jackknife form
+    of [2]_. Residuals of a filtered log are colored, and are too small in blocks of high leverage.
+    With few blocks the covariance is too large: by a quarter for 300 blocks of white residuals and
     52 parameters.
 
-    The weights of the joints have shape (n,); ``A = inverse inverse^T``, so `inverse` is the
-    inverse of the triangular factor of the weighted regressor. The result has shape (b, b).
+    `weights` are those of the joints, shape (n,); `inverse` is the inverse of the triangular factor
+    of the weighted regressor, so that ``A = inverse inverse^T``. The result has shape (b, b).
 
     References
     ----------
@@ -90,16 +90,16 @@ def block_sandwich(
     meat = np.zeros((len(beta), len(beta)))
     for Z, residual in row_blocks(problem, beta, weights, inverse, block):
         transposed = Z.transpose(0, 2, 1)
-        small = Z.shape[1] < Z.shape[2]
-        gram = Z @ transposed if small else transposed @ Z
+        has_few_rows = Z.shape[1] < Z.shape[2]
+        gram = Z @ transposed if has_few_rows else transposed @ Z
         trace = np.trace(gram, axis1=1, axis2=2)
         for k in np.flatnonzero(trace > MAX_LEVERAGE):  # the trace bounds the largest eigenvalue
             largest = np.linalg.eigvalsh(gram[k])[-1]
             gram[k] *= min(1.0, MAX_LEVERAGE / largest)
-        # Z^T (1 - Z Z^T)^-1 r of every block, by the smaller of the two Gram matrices.
-        inner, r = np.eye(gram.shape[1]) - gram, residual if small else transposed @ residual
+        # Z^T (1 - Z Z^T)^-1 r of every block, computed with the smaller of the two Gram matrices
+        inner, r = np.eye(gram.shape[1]) - gram, residual if has_few_rows else transposed @ residual
         solved = np.linalg.solve(inner, r)
-        scores = (transposed @ solved if small else solved)[:, :, 0]
+        scores = (transposed @ solved if has_few_rows else solved)[:, :, 0]
         meat += scores.T @ scores
     return np.asarray(inverse @ meat @ inverse.T / compute_block_share(problem, block))
 
@@ -109,9 +109,9 @@ def row_blocks(
 ) -> Iterator[tuple[Float, Float]]:
     """Yield the blocks joint by joint; blocks with fewer rows are padded with zeros.
 
-    First come the rows Z of unit Gram matrix, shape (m, l, b), of m blocks of l rows: ``Z Z^T`` is
-    the leverage; then the weighted residuals, shape (m, l, 1). The inverse is that of the
-    triangular factor of the weighted regressor, blocks are given by their length [s].
+    Every item holds the m blocks of l rows of a joint: the rows Z, shape (m, l, b), which have a
+    unit Gram matrix in total, so that ``Z Z^T`` is the leverage; and the weighted residuals, shape
+    (m, l, 1). Arguments as for `block_sandwich`.
     """
     samples = block_samples(problem, block)
     residual = problem.unstack_rows(problem.y - problem.W @ beta) * weights
@@ -124,25 +124,25 @@ def row_blocks(
 
 
 def block_samples(problem: LinearProblem, block: float) -> Int2D:
-    """Assign samples to blocks.
+    """Assign samples to blocks of `block` seconds.
 
     Where residuals repeat, a block is the same part of all periods, because their errors are equal.
-    If there are too few such blocks, or nothing repeats, blocks follow one another, and remaining
-    samples at the end are dropped.
+    If there are too few such blocks, or residuals do not repeat, blocks follow one another, and
+    samples after the last whole block are dropped.
 
-    The indices have shape (m, l), with `PADDING_INDEX` where a block of this length [s] has fewer
-    than l.
+    The result has the indices of the samples of m blocks, shape (m, l); blocks with fewer than l
+    samples end with `PADDING_INDEX`.
     """
     N = problem.samples
     if problem.repeats and problem.period is not None:
         count = int(problem.period / block)
         if count * problem.dof >= BLOCKS_PER_PARAMETER * problem.basis.rank:
-            which = assign_phases(problem, count)
-            counts = np.bincount(which, minlength=count)
-            order = np.argsort(which, kind="stable")
+            phase_of_sample = assign_phases(problem, count)
+            counts = np.bincount(phase_of_sample, minlength=count)
+            order = np.argsort(phase_of_sample, kind="stable")
             place = np.arange(N) - np.repeat(np.cumsum(counts) - counts, counts)
             samples = np.full((count, counts.max()), PADDING_INDEX)
-            samples[which[order], place] = order
+            samples[phase_of_sample[order], place] = order
             return samples
     length = min(max(1, round(block / problem.dt)), N)
     return np.arange(N // length * length).reshape(-1, length)
@@ -156,12 +156,12 @@ def assign_phases(problem: LinearProblem, count: int) -> Int1D:
 
 
 def row_blocks_of(problem: LinearProblem, block: float) -> int:
-    """Count the blocks of a length [s] in the rows of a joint, equal for all joints."""
+    """Count the blocks of `block` seconds in the rows of one joint; it is equal for all."""
     return len(block_samples(problem, block))
 
 
 def compute_block_share(problem: LinearProblem, block: float) -> float:
-    """Compute the share of the samples in blocks of a length [s], at most 1."""
+    """Compute the share of the samples that lie in blocks of `block` seconds, at most 1."""
     return float((block_samples(problem, block) != PADDING_INDEX).sum() / problem.samples)
 
 
@@ -172,14 +172,14 @@ MAX_BLOCKS_IN_MEMORY = 2000
 def block_variance(
     problem: LinearProblem, beta: Float1D, weights: Float1D, block: float
 ) -> tuple[Float1D, Float1D]:
-    r"""Estimate variances by the residuals and degrees of freedom by [1], both of shape (b,).
+    r"""Estimate the variance of every parameter and its degrees of freedom [1], shape (b,) each.
 
     With the rows Z of unit Gram matrix and c the row of parameter k in R^-1, the variance is a sum
     of squares of normal variables with the covariance :math:`\Omega = \mathrm{diag}(d) - U U^T`,
     where :math:`U_B = Z_B^T M_B Z_B c`, :math:`d_B = |M_B Z_B c|^2` and M the root of
     :math:`(1 - H_B)^{-1}`; its degrees of freedom are :math:`(\mathrm{tr}\,\Omega)^2 / |\Omega|^2`.
-    The solution is beta, with weights of the joints, shape (n,), and blocks of a length [s]. Random
-    effects of the problem are not included.
+    `beta` is the solution for the `weights` of the joints, shape (n,); `block` is the length of a
+    block [s]. Random effects of the problem are not included.
     """
     _, R = reduce_rows(problem).solve(weights)
     inverse = np.linalg.inv(R)
@@ -187,15 +187,15 @@ def block_variance(
     variance, trace, squares, outer = np.zeros(b), np.zeros(b), np.zeros(b), np.zeros((b, b, b))
     for Z, r in _iterate_blocks(problem, beta, weights, inverse, block):
         transposed = Z.transpose(0, 2, 1)
-        small = Z.shape[1] < Z.shape[2]
-        values, vectors = np.linalg.eigh(Z @ transposed if small else transposed @ Z)
+        has_few_rows = Z.shape[1] < Z.shape[2]
+        values, vectors = np.linalg.eigh(Z @ transposed if has_few_rows else transposed @ Z)
         factors = 1.0 / np.sqrt(1.0 - np.minimum(values, MAX_LEVERAGE))
         root = (vectors * factors[:, None, :]) @ vectors.transpose(0, 2, 1)
-        # (1 - Z Z^T)^(-1/2) Z by the smaller of the two Gram matrices: (blocks, rows, parameters)
-        leveled = (root @ Z if small else Z @ root) @ inverse.T
-        variance += ((leveled.transpose(0, 2, 1) @ r)[:, :, 0] ** 2).sum(axis=0)
-        U = transposed @ leveled
-        d = (leveled**2).sum(axis=1)
+        # (1 - Z Z^T)^(-1/2) Z with the smaller of the two Gram matrices: (blocks, rows, parameters)
+        adjusted_rows = (root @ Z if has_few_rows else Z @ root) @ inverse.T
+        variance += ((adjusted_rows.transpose(0, 2, 1) @ r)[:, :, 0] ** 2).sum(axis=0)
+        U = transposed @ adjusted_rows
+        d = (adjusted_rows**2).sum(axis=1)
         length = (U**2).sum(axis=1)
         trace += (d - length).sum(axis=0)
         squares += (d**2 - 2.0 * d * length).sum(axis=0)
@@ -209,7 +209,7 @@ def block_variance(
 def _iterate_blocks(
     problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
 ) -> Iterator[tuple[Float, Float]]:
-    """Yield the blocks of every joint as `row_blocks`, a part at a time."""
+    """Yield the blocks of `row_blocks`, at most `MAX_BLOCKS_IN_MEMORY` at a time."""
     for Z, r in row_blocks(problem, beta, weights, inverse, block):
         for first in range(0, len(Z), MAX_BLOCKS_IN_MEMORY):
             part = slice(first, first + MAX_BLOCKS_IN_MEMORY)
@@ -239,13 +239,13 @@ def autocorrelation(x: Float2D) -> Float2D:
 
 
 def effective_rows(rho: Float2D) -> Float1D:
-    """Compute the equivalent number of independent rows, at most all, shape (n,).
+    """Compute the equivalent number of independent rows, at most N, shape (n,).
 
     The autocorrelations rho, shape (N, n), begin at lag 0.
     """
     N, even = len(rho), len(rho) // 2 * 2
     pairs = rho[:even].reshape(-1, 2, rho.shape[1]).sum(axis=1)
-    falling = np.maximum(np.minimum.accumulate(pairs, axis=0), 0.0)  # [1]
+    falling = np.maximum(np.minimum.accumulate(pairs, axis=0), 0.0)  # [2]
     inflation = 2.0 * falling.sum(axis=0) - 1.0
     return np.asarray(N / np.maximum(inflation, 1.0))
 
@@ -253,12 +253,12 @@ def effective_rows(rho: Float2D) -> Float1D:
 def block_length(residual: Float2D, dt: float, period: float | None = None) -> float:
     """Compute the length of covariance blocks for residuals (N, n), `dt` apart [s].
 
-    The joint with the longest correlation decides; `period` [s] if residuals repeat.
+    The joint with the longest correlation decides. `period` [s] is that of repeating residuals.
     """
     N = len(residual)
-    correlated = dt * N / float(effective_rows(autocorrelation(residual)).min())
-    longest = min(dt * N, period or np.inf) / MIN_BLOCKS
-    return max(MIN_BLOCK_LENGTH, min(BLOCK_LENGTH_RATIO * correlated, longest))
+    correlation_time = dt * N / float(effective_rows(autocorrelation(residual)).min())
+    max_length = min(dt * N, period or np.inf) / MIN_BLOCKS
+    return max(MIN_BLOCK_LENGTH, min(BLOCK_LENGTH_RATIO * correlation_time, max_length))
 
 
 def block_of(estimate: Estimate) -> float:

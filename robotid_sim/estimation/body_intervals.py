@@ -28,7 +28,7 @@ from robotid_sim.model.perturb import DEFAULT_SCALE
 from robotid_sim.model.robot import Robot
 
 MAX_SHARE_OF_PRIOR = 0.5
-"""Maximum standard deviation over that of the nominal model of an identifiable quantity."""
+"""Maximum standard deviation of an identifiable quantity, over that of the nominal model."""
 
 NORMAL_QUANTILE = 1.96
 """Quantile of 95 % intervals."""
@@ -56,7 +56,7 @@ class BodyQuantity:
     """Its standard deviation."""
     nominal: float
     identified: float
-    """Value of the identified robot, one of those with the estimated base parameters."""
+    """Value of the identified robot, one of many with the estimated base parameters."""
     identifiable: bool
     """Whether it is identifiable from the log."""
 
@@ -83,16 +83,16 @@ def estimate_bodies(
     estimate : Estimate
         Base parameters with their covariance.
     identified : Robot
-        A physically consistent robot for the estimate.
+        A physically consistent robot with the estimated base parameters.
     nominal : Robot
         Nominal model, the prior of the bodies.
     basis : BaseParameters
-        Estimated base parameters.
+        Base parameters of the estimate.
     std : ndarray, shape (b,)
-        Standard deviations in place of the covariance's, such as from `Intervals`.
+        Standard deviations that replace those of the covariance, as from `Intervals`.
     scale : float
-        Relative error of the nominal bodies: masses and moments, and centers of mass over their
-        distance from the joint and the radius of gyration.
+        Relative error of the nominal bodies: of mass and inertia, and of the center of mass over
+        the larger of its distance from the joint and the radius of gyration.
 
     Yields
     ------
@@ -100,8 +100,8 @@ def estimate_bodies(
         Seven quantities of each link.
     """
     assert estimate.cov is not None
-    wider = std / np.where(estimate.std > 0.0, estimate.std, 1.0)
-    cov = (estimate.cov * np.outer(wider, wider))[: basis.rank, : basis.rank]
+    widening = std / np.where(estimate.std > 0.0, estimate.std, 1.0)
+    cov = (estimate.cov * np.outer(widening, widening))[: basis.rank, : basis.rank]
     prior = _prior(nominal, basis, cov, scale)
     gain = np.linalg.solve(basis.B @ prior @ basis.B.T + cov, basis.B @ prior)
     phi = nominal.parameters()
@@ -109,11 +109,11 @@ def estimate_bodies(
     posterior = prior - prior @ basis.B.T @ gain
     for k, link in enumerate(nominal.links):
         part = slice(INERTIAL_COUNT * k, INERTIAL_COUNT * (k + 1))
-        values, slopes = _quantities(mean[part])
-        before, prior_slopes = _quantities(link.phi)
-        after, _ = _quantities(identified.links[k].phi)
+        values, slopes = _compute_quantities(mean[part])
+        nominal_values, prior_slopes = _compute_quantities(link.phi)
+        identified_values, _ = _compute_quantities(identified.links[k].phi)
         stds = np.sqrt(np.maximum(np.diag(slopes @ posterior[part, part] @ slopes.T), 0.0))
-        spread = np.sqrt(np.diag(prior_slopes @ prior[part, part] @ prior_slopes.T))
+        prior_stds = np.sqrt(np.diag(prior_slopes @ prior[part, part] @ prior_slopes.T))
         for j, (name, unit) in enumerate(QUANTITIES):
             yield BodyQuantity(
                 link=link.name,
@@ -121,18 +121,18 @@ def estimate_bodies(
                 unit=unit,
                 value=float(values[j]),
                 std=float(stds[j]),
-                nominal=float(before[j]),
-                identified=float(after[j]),
-                identifiable=bool(stds[j] < MAX_SHARE_OF_PRIOR * spread[j]),
+                nominal=float(nominal_values[j]),
+                identified=float(identified_values[j]),
+                identifiable=bool(stds[j] < MAX_SHARE_OF_PRIOR * prior_stds[j]),
             )
 
 
 def _prior(nominal: Robot, basis: BaseParameters, cov: Float2D, scale: float) -> Float2D:
-    """Compute the covariance of the nominal parameters, wide for those of joints, shape (p, p)."""
+    """Compute the covariance of nominal parameters, wide for joint parameters, shape (p, p)."""
     phi = nominal.parameters()
     size = np.maximum(np.abs(basis.project(phi)), np.sqrt(np.diag(cov)))
-    open_std = np.maximum(np.abs(phi), ((basis.B != 0.0) * size[:, None]).max(axis=0))
-    prior = np.diag(open_std**2)
+    wide_std = np.maximum(np.abs(phi), ((basis.B != 0.0) * size[:, None]).max(axis=0))
+    prior = np.diag(wide_std**2)
     for k, link in enumerate(nominal.links):
         mass, com, central = unpack(link.phi)
         if mass <= 0.0:
@@ -161,7 +161,7 @@ def _slopes_of_phi(mass: float, com: Float1D, central: Float2D) -> Float2D:
     return slopes
 
 
-def _quantities(phi: Float1D) -> tuple[Float1D, Float2D]:
+def _compute_quantities(phi: Float1D) -> tuple[Float1D, Float2D]:
     """Compute the quantities of a link and their derivatives by its parameters, (7,), (7, 10)."""
     mass, com, central = unpack(phi)
     values = np.array([mass, *com, *np.diag(central)])

@@ -116,8 +116,8 @@ class ConsistentProgram:
         solution this is the constrained least-squares fit; the squares are taken on slack
         variables, because forming B^T R^T R B loses half of the digits.
 
-        `pull` is :math:`\lambda` and `divergence` :math:`\gamma`; bodies without a nominal mass
-        have none. The result has shape (14 n,), and is None if the solver fails.
+        `pull` is :math:`\lambda` and `divergence` :math:`\gamma`; the divergence of a body without
+        a nominal mass is omitted. The result has shape (14 n,), and is None if the solver fails.
         """
         count, slacks = self.free.size, len(beta)
         RB, offset = R @ self.B, R @ (beta - self.basis.project(self.phi0))
@@ -158,7 +158,7 @@ class ConsistentProgram:
         return None if x is None else self._phi(x[:count])
 
     def _constraints(self, bodies: Iterable[int]) -> tuple[Float2D, Float1D, list[object]]:
-        """Return A, b and the cones of b - A x, for some bodies and all nonnegative parameters."""
+        """Stack A, b and the cones of b - A x, for some bodies and all nonnegative parameters."""
         cones = [self._bodies[k] for k in bodies]
         A, b = self._sign_rows
         kinds = [clarabel.PSDTriangleConeT(4) for _ in cones]

@@ -75,34 +75,34 @@ class Consistent(Estimator):
     def __post_init__(self) -> None:
         if not (self.pull > 0.0 and self.divergence >= 0.0):
             raise OptionError("the pull must be positive, the divergence not negative")
-        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks both
+        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks rounds and block
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
-        """Return the consistent estimate, with full parameters; `rng` is not used."""
+        """Fit a consistent robot, with full parameters; `rng` is not used."""
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         basis = get_robot_basis(problem)
         began = time.perf_counter()
-        free = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
-        free = replace(free, estimator="consistent", options=asdict(self), unbiased=False)
-        if not free.success:
-            return free
+        wls = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
+        wls = replace(wls, estimator="consistent", options=asdict(self), unbiased=False)
+        if not wls.success:
+            return wls
         reduction = reduce_rows(problem)
-        beta, R = reduction.solve(1.0 / free.noise_std)
+        beta, R = reduction.solve(1.0 / wls.noise_std)
         assert problem.nominal is not None
         b = basis.rank
         program = ConsistentProgram(problem.nominal, basis)
-        rows, has_further = R, R.shape[1] - b
-        if has_further:  # triangular factor of the robot's columns alone
-            rows = triangular_factor(np.hstack([R[:, b:], R[:, :b]]))[has_further:, has_further:]
-        phi = program.find_nearest(beta[:b], rows, pull=self.pull, divergence=self.divergence)
+        robot_R, extra = R, R.shape[1] - b
+        if extra:  # triangular factor of the robot's columns alone
+            robot_R = triangular_factor(np.hstack([R[:, b:], R[:, :b]]))[extra:, extra:]
+        phi = program.find_nearest(beta[:b], robot_R, pull=self.pull, divergence=self.divergence)
         if phi is None:
             message = "the cone program found no consistent robot; check log and friction model"
-            return replace(free, success=False, message=message)
+            return replace(wls, success=False, message=message)
         change = R[:, :b] @ (basis.project(phi) - beta[:b])
         further = beta[b:] - np.linalg.lstsq(R[:, b:], change, rcond=None)[0]
         beta = np.concatenate([basis.project(phi), further])
         return replace(
-            free,
+            wls,
             beta=beta,
             phi=phi,
             torque_rms=np.sqrt(reduction.compute_squared_residuals(beta) / problem.samples),
@@ -186,8 +186,8 @@ def make_consistent(
             whitening = np.linalg.inv(np.linalg.cholesky(cov))
         except np.linalg.LinAlgError as error:
             raise InconsistentInertiaError(
-                "no robot has exactly the estimated base parameters; their singular covariance "
-                "defines no nearest one; record a longer log"
+                "no robot has exactly the estimated base parameters, and their covariance is "
+                "singular, so that no nearest robot is defined; record a longer log"
             ) from error
         phi = program.find_nearest(beta, whitening)
     if phi is None:

@@ -48,7 +48,7 @@ FRICTION_SYMBOLS = ("Fv", "Fc", "Fo")
 """Friction parameters of a joint."""
 
 MIN_TORQUE_RATIO = 0.02
-"""Minimum torque of a function over the noise of its rows that is reported."""
+"""Minimum torque of a reported function, over the noise of its rows."""
 
 
 @public_value
@@ -60,7 +60,7 @@ class Discrepancy:
     columns: Float2D
     """Torque of one standard deviation of every random effect in its joint's rows, (N n, k)."""
     noise_std: Float1D
-    """Noise of the rows beside the functions [N m], shape (n,)."""
+    """Noise of the rows in addition to the functions [N m], shape (n,)."""
     functions: tuple[RandomFunction, ...] = ()
     """Function of each of the `unmodeled`; their columns are the last ones."""
     repeats: bool = False
@@ -82,19 +82,19 @@ class Discrepancy:
     @property
     def add_unpredicted(self) -> Self:
         """Discrepancy with the unpredicted functions added to the functions of the fit."""
-        left_out = self.unpredicted
-        if left_out is None:
+        removed = self.unpredicted
+        if removed is None:
             return self
         return replace(
             self,
-            unmodeled=self.unmodeled + left_out.unmodeled,
-            functions=self.functions + left_out.functions,
-            columns=np.hstack([self.columns, left_out.columns]),
+            unmodeled=self.unmodeled + removed.unmodeled,
+            functions=self.functions + removed.functions,
+            columns=np.hstack([self.columns, removed.columns]),
             unpredicted=None,
         )
 
     def select(self, which: Sequence[bool]) -> Self:
-        """Select some of the functions, without columns of gains, repeats and unpredicted ones."""
+        """Select some functions; columns of gains, `repeats` and `unpredicted` are dropped."""
         chosen = [k for k, is_in in enumerate(which) if is_in]
         return replace(
             self,
@@ -120,14 +120,16 @@ def add_function_values(
 ) -> Discrepancy:
     r"""Add the values of predictive functions to a discrepancy.
 
-    With the weighting columns :math:`C` of a joint, its residuals :math:`r`, both over the noise,
-    and the root :math:`R` of the covariance of the values, :math:`\hat u = R (1 + C^T C)^{-1} C^T
-    r`, of the functions that are valid for other motions: two functions that cancel in this motion
-    would not cancel in another. Functions that are weaker than functions of time have no values:
-    drift resembles many causes. Neither have functions that do not predict their joint's torque
-    along the motion of predictions, without the block of the largest gain; nor, unless they predict
-    it with certainty, functions that shared parameters may represent and that are weaker than an
-    unpredicted function of a different joint.
+    The values are :math:`\hat u = R (1 + C^T C)^{-1} C^T r`, with the columns :math:`C` and the
+    residuals :math:`r` of a joint, both over the noise, and the root :math:`R` of the covariance of
+    the values. Functions without values are those of
+
+    - quantities that are not valid for other motions, such as time, because two functions that
+      cancel in this motion would not cancel in another;
+    - joints with a larger function of time, because drift resembles many causes;
+    - joints whose torque along `motion` they do not predict, even without the best block;
+    - quantities that shared parameters may represent, if the functions are smaller than one that
+      does not predict the torque of another joint, and their own gain is not significant.
 
     The problem has the regressor rows without the discrepancy. The motion is made from positions
     alone, as for predictions; its rows should be finer than those of the problem, which hardly
@@ -163,7 +165,7 @@ def add_function_values(
                 values=tuple(values - mean @ values),  # the functions of the knots add up to one
                 friction=tuple((part.friction @ effects).tolist()),
             )
-    gains = _gains_by_block(list(valued.values()), motion, model)
+    gains = _compute_gains_by_block(list(valued.values()), motion, model)
     predictive = {
         name for name, gain in gains.items() if robust_gain(gain, MIN_TESTED_GAIN_RATIO) > 0.0
     }
@@ -198,27 +200,27 @@ def remove_unpredictive(
             return discrepancy
         phi = problem.basis.complete(estimate.beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
-        found_functions = add_function_values(
+        valued_functions = add_function_values(
             discrepancy, problem, estimate.beta, motion, model
         ).unmodeled
-        stay = [bool(k.values) or not QUANTITIES[k.quantity].shared for k in found_functions]
-        if all(stay):
+        stays = [bool(k.values) or not QUANTITIES[k.quantity].shared for k in valued_functions]
+        if all(stays):
             return discrepancy
         columns = discrepancy.columns
         gains = columns[:, : columns.shape[1] - sum(len(f.knots) for f in discrepancy.functions)]
-        chosen = discrepancy.select(stay)
-        left_out = replace(
-            discrepancy.select([not s for s in stay]), unpredicted=discrepancy.unpredicted
+        chosen = discrepancy.select(stays)
+        removed = replace(
+            discrepancy.select([not s for s in stays]), unpredicted=discrepancy.unpredicted
         )
         discrepancy = replace(
             chosen,
             columns=np.hstack([gains, chosen.columns]),
             repeats=discrepancy.repeats,
-            unpredicted=left_out.add_unpredicted,
+            unpredicted=removed.add_unpredicted,
         )
 
 
-def _gains_by_block(
+def _compute_gains_by_block(
     functions: Sequence[UnmodeledFunction], motion: Motion, model: Robot
 ) -> Mapping[str, Float1D]:
     """Compute the squared residuals that functions explain, by joint and block."""
@@ -236,7 +238,7 @@ def _gains_by_block(
 def weigh_discrepancy(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProblem:
     r"""Weight the rows of a problem by the inverse root of their covariance.
 
-    With the functions :math:`\Phi D^{1/2} / \sigma = Q \Lambda^{1/2} V^T` of a joint,
+    For the functions :math:`\Phi D^{1/2} / \sigma = Q \Lambda^{1/2} V^T` of a joint,
     :math:`(1 + \Phi D \Phi^T / \sigma^2)^{-1/2} = 1 - Q (1 - (1 + \Lambda)^{-1/2}) Q^T`.
 
     Random effects of the discrepancy come before those of the problem.
@@ -255,12 +257,12 @@ def weigh_discrepancy(problem: LinearProblem, discrepancy: Discrepancy) -> Linea
 
 
 class _Part(NamedTuple):
-    """Columns of one function in the rows of its joint, in two parts."""
+    """Two parts of the columns of one function in the rows of its joint."""
 
     unexplained: Float2D
     """Part that the friction of the joint does not explain [N m], shape (N, k)."""
     friction: Float2D
-    """Part that it explains, in units of Fv, Fc, Fo, shape (3, k)."""
+    """Part that friction explains, as values of Fv, Fc and Fo, shape (3, k)."""
 
 
 def _split_columns(problem: LinearProblem, discrepancy: Discrepancy, k: int) -> _Part:
@@ -269,11 +271,11 @@ def _split_columns(problem: LinearProblem, discrepancy: Discrepancy, k: int) -> 
     j = problem.joint_names.index(function.joint)
     columns = problem.unstack_rows(discrepancy.columns[:, discrepancy.spans[k]])[:, j]
     symbols = [f"{symbol}{j + 1}" for symbol in FRICTION_SYMBOLS]
-    shown = [s for s in symbols if s in names]
-    rows = problem.unstack_rows(problem.W)[:, j, [names.index(s) for s in shown]]
+    fitted_symbols = [s for s in symbols if s in names]
+    rows = problem.unstack_rows(problem.W)[:, j, [names.index(s) for s in fitted_symbols]]
     explained = np.linalg.lstsq(rows, columns, rcond=None)[0]
     friction = np.zeros((len(symbols), columns.shape[1]))
-    friction[[symbols.index(s) for s in shown]] = explained
+    friction[[symbols.index(s) for s in fitted_symbols]] = explained
     return _Part(columns - rows @ explained, friction)
 
 

@@ -38,16 +38,16 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
 SIGNIFICANCE = 0.01
-"""Probability of reporting unmodeled torque of a complete model."""
+"""Probability with which unmodeled torque is reported although the model is complete."""
 
 NOISE_ROUNDS = 3
-"""Number of estimates of the noise in addition to the functions."""
+"""Number of times that functions and noise are estimated in turn."""
 
 SELECTION_SWEEPS = 4
-"""Number of selections of the functions of every joint, given those of the others."""
+"""Maximum number of sweeps over the joints, one of which selects the functions of every joint."""
 
 MIN_GAIN = 1.0
-"""Minimum gain of the held-out log-likelihood by a function, as for a parameter by Akaike."""
+"""Minimum gain of the held-out log-likelihood by a function: Akaike's value for a parameter."""
 
 MAX_TORQUE_RATIO = 3.0
 """Maximum torque of a function over the residual of the model.
@@ -69,7 +69,7 @@ def find_discrepancy(
 
     Torque constants have relative errors of standard deviation `gain_std`.
     """
-    estimate, empty = _fit_by_noise(problem, gain_std)
+    estimate, empty = _fit_without_functions(problem, gain_std)
     if not estimate.success:
         return empty
     discrepancy = _find_functions(empty, problem, motion, nominal, estimate.beta)
@@ -79,16 +79,17 @@ def find_discrepancy(
 def make_empty_discrepancy(problem: LinearProblem, *, gain_std: float) -> Discrepancy:
     """Make the discrepancy of rows without unmodeled functions.
 
-    A part of the rows had no unmodeled torque; residuals may repeat with the period, which is
-    reported falsely with probability `SIGNIFICANCE`. Torque constants err by `gain_std`.
+    It serves rows of which a part had no unmodeled torque. Residuals that repeat with the period
+    are reported falsely with probability `SIGNIFICANCE`. Torque constants have relative errors of
+    standard deviation `gain_std`.
     """
-    estimate, empty = _fit_by_noise(problem, gain_std)
+    estimate, empty = _fit_without_functions(problem, gain_std)
     repeats = estimate.success and _is_periodic(problem, empty)
     return replace(empty, repeats=repeats)
 
 
-def _fit_by_noise(problem: LinearProblem, gain_std: float) -> tuple[Estimate, Discrepancy]:
-    """Fit by noise alone; return the estimate and a discrepancy without functions."""
+def _fit_without_functions(problem: LinearProblem, gain_std: float) -> tuple[Estimate, Discrepancy]:
+    """Fit without functions; return the estimate and a discrepancy without functions."""
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     model = problem.unstack_rows(problem.W @ estimate.beta)
     gains = gain_std * joint_columns(model) if gain_std else np.zeros((len(problem.y), 0))
@@ -100,34 +101,34 @@ def _find_functions(
 ) -> Discrepancy:
     """Find the functions that explain the residuals and predict held-out blocks.
 
-    Explanatory functions are chosen by the rows, without the largest residuals; the functions of
-    the fit by held-out blocks.
+    Functions must be significant in the rows, even without the largest residuals. Those that also
+    predict held-out blocks enter the fit; the others become `unpredicted`.
     """
     model = problem.unstack_rows(problem.W @ beta)
     phi = problem.basis.complete(beta, nominal.parameters())
     candidates = _Candidates.from_motion(problem, motion, nominal.with_parameters(phi, formal=True))
     search = _ExplainedRows(problem, candidates, empty.columns)
     y, noise = problem.unstack_rows(problem.y), empty.noise_std
-    explained = search.components(y, noise)
+    explained = search.find_components(y, noise)
     # A slow reversal has one or two rows of much larger noise: the motion is noisy there, and
-    # friction is steep. Functions must be significant with torques of the model in their place.
+    # friction is steep. Functions must be significant even if the model replaces these torques.
     residual = np.abs(y - model)
     count = int(np.ceil(EXTREME_SHARE * len(y)))
-    usual = np.where(residual >= np.sort(residual, axis=0)[-count], model, y)
-    if explained is None or search.components(usual, noise) is None:
+    y_without_extremes = np.where(residual >= np.sort(residual, axis=0)[-count], model, y)
+    if explained is None or search.find_components(y_without_extremes, noise) is None:
         return empty
-    selected, opposed = search.select(explained.components)
-    left_out = None
-    if opposed:
-        whole = replace(search, gains=empty.columns[:, :0]).discrepancy(explained)
-        names = [(problem.joint_names[j], q) for q, j in (search.keys[c] for c in opposed)]
-        left_out = whole.select([(f.joint, f.quantity) in names for f in whole.unmodeled])
+    selected, unpredicted = search.select(explained.components)
+    omitted = None
+    if unpredicted:
+        complete = replace(search, gains=empty.columns[:, :0]).discrepancy(explained)
+        names = [(problem.joint_names[j], q) for q, j in (search.keys[c] for c in unpredicted)]
+        omitted = complete.select([(f.joint, f.quantity) in names for f in complete.unmodeled])
     if len(selected) < np.count_nonzero(explained.components.variances):
         search = replace(search, candidates=candidates.subset(selected))
-        explained = search.components(y, noise) if selected else None
+        explained = search.find_components(y, noise) if selected else None
     if explained is None:
-        return replace(empty, unpredicted=left_out)
-    return replace(search.discrepancy(explained), unpredicted=left_out)
+        return replace(empty, unpredicted=omitted)
+    return replace(search.discrepancy(explained), unpredicted=omitted)
 
 
 def _is_periodic(problem: LinearProblem, discrepancy: Discrepancy) -> bool:
@@ -144,17 +145,17 @@ def _is_periodic(problem: LinearProblem, discrepancy: Discrepancy) -> bool:
     beta = WeightedLeastSquares(block=MIN_BLOCK_LENGTH).fit(rows, np.random.default_rng(0)).beta
     residual = rows.unstack_rows(rows.y - rows.W @ beta)[:, problem.measured_joints]
     phases = round(problem.period / problem.dt)
-    which = assign_phases(problem, phases)
+    phase_of_row = assign_phases(problem, phases)
     effective = effective_rows(autocorrelation(residual)) / problem.samples
-    counts = np.bincount(which, minlength=phases)
-    sums = np.array([np.bincount(which, r, phases) for r in residual.T])
+    counts = np.bincount(phase_of_row, minlength=phases)
+    sums = np.array([np.bincount(phase_of_row, r, phases) for r in residual.T])
     power = np.maximum((residual**2).mean(axis=0), MIN_FLOAT)
     between = (sums**2 / np.maximum(counts, 1)).sum(axis=1) / power
-    above, below = phases * effective, (problem.samples - phases) * effective
+    dof_between, dof_within = phases * effective, (problem.samples - phases) * effective
     within = np.maximum(problem.samples - between, MIN_FLOAT) / (problem.samples - phases)
-    each = fdtrc(above, below, between / phases / within)
-    pooled = fdtrc(above.sum(), below.sum(), between.mean() / phases / within.mean())
-    return bool(min(pooled, each.min() * len(each)) < 0.5 * SIGNIFICANCE)
+    p_joints = fdtrc(dof_between, dof_within, between / phases / within)
+    p_pooled = fdtrc(dof_between.sum(), dof_within.sum(), between.mean() / phases / within.mean())
+    return bool(min(p_pooled, p_joints.min() * len(p_joints)) < 0.5 * SIGNIFICANCE)
 
 
 class _NoiseComponents(NamedTuple):
@@ -171,7 +172,7 @@ class _Candidates:
     keys: list[tuple[str, int]]
     """Quantity and joint."""
     blocks: list[Float2D]
-    """Rows of the joint, columns of unit RMS torque in all, shape (N, k)."""
+    """Columns of every function in the rows of its joint, shape (N, k), with the RMS torque 1."""
     functions: list[RandomFunction]
 
     @classmethod
@@ -190,7 +191,7 @@ class _Candidates:
         return candidates
 
     def subset(self, which: Sequence[int]) -> "_Candidates":
-        """Select some of the functions."""
+        """Select some of the candidates."""
         return _Candidates(
             [self.keys[c] for c in which],
             [self.blocks[c] for c in which],
@@ -216,7 +217,7 @@ class _ExplainedRows:
         components, noise = explained
         problem, blocks = self.problem, self.candidates.blocks
         ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
-        unmodeled, shapes, columns = [], [], [self.gains]
+        unmodeled, functions, columns = [], [], [self.gains]
         shown = np.flatnonzero(components.variances).tolist()
         for c in sorted(shown, key=lambda c: -components.ratios[c]):
             quantity, j = self.keys[c]
@@ -228,11 +229,11 @@ class _ExplainedRows:
                 UnmodeledFunction(problem.joint_names[j], quantity, size, over_noise, ratio)
             )
             shape = self.candidates.functions[c]
-            shapes.append(shape._replace(root=std * shape.root))
+            functions.append(shape._replace(root=std * shape.root))
             columns.append(self.columns(components, [c]).reshape(len(problem.y), -1))
-        return Discrepancy(tuple(unmodeled), np.hstack(columns), noise, tuple(shapes))
+        return Discrepancy(tuple(unmodeled), np.hstack(columns), noise, tuple(functions))
 
-    def components(self, y: Float2D, noise: Float1D) -> _NoiseComponents | None:
+    def find_components(self, y: Float2D, noise: Float1D) -> _NoiseComponents | None:
         """Find the functions that explain torques y, shape (N, n), if there are any."""
         problem, blocks = self.problem, self.candidates.blocks
         n, N, b = problem.dof, problem.samples, problem.basis.rank
@@ -269,13 +270,13 @@ class _ExplainedRows:
     def select(self, components: VarianceComponents) -> tuple[list[int], list[int]]:
         """Select the functions that improve the prediction of held-out blocks.
 
-        For every joint, the function that increases the likelihood of its blocks most is taken,
-        then the others are tried in addition, until none does [1]_; all of them are taken if they
-        gain more together, because two large ones hide the gain of each other. If one is taken,
-        functions of the joint's friction are kept, because they cannot be a parameter of a
-        different joint. As joints share parameters, unmodeled torque of one hides that of the next:
-        the joints are repeated until nothing changes. The second result contains the functions of
-        joints without a selection.
+        For every joint, the function that increases the likelihood of its blocks most is selected,
+        then the others are tried in addition, until none increases it [1]_. All are selected if
+        they gain more together, because two large functions hide the gain of each other. If any is
+        selected, functions of the joint's friction are too, because they cannot be a parameter of a
+        different joint. As joints share parameters, unmodeled torque of one joint hides that of the
+        next: the joints are repeated until nothing changes. The first result lists the selected
+        functions, the second the functions of joints without a selection.
 
         References
         ----------
@@ -288,7 +289,7 @@ class _ExplainedRows:
         first = problem.basis.rank + self.gains.shape[1]
         ends = first + np.cumsum([0, *(part.shape[2] for part in parts)])
         places = {c: np.arange(*pair) for c, pair in zip(shown, pairwise(ends), strict=True)}
-        harmless = [c for c in shown if QUANTITIES[self.keys[c][0]].is_harmless]
+        friction = [c for c in shown if QUANTITIES[self.keys[c][0]].is_own_friction]
         selected = {j: list[int]() for j in sorted({self.keys[c][1] for c in shown})}
 
         def score(joint: int, which: Sequence[int]) -> Float1D:
@@ -300,18 +301,18 @@ class _ExplainedRows:
             before = dict(selected)
             for j in selected:
                 candidates = {
-                    c: MIN_UNSHARED_GAIN_RATIO if c in harmless else MIN_TESTED_GAIN_RATIO
+                    c: MIN_UNSHARED_GAIN_RATIO if c in friction else MIN_TESTED_GAIN_RATIO
                     for c in shown
                     if self.keys[c][1] == j
                 }
                 together = [c for c in candidates if self.keys[c][0] != PHASE_QUANTITY]
                 chosen = _select_forward(partial(score, j), candidates, together)
-                chosen += [c for c in candidates if chosen and c in harmless and c not in chosen]
+                chosen += [c for c in candidates if chosen and c in friction and c not in chosen]
                 selected[j] = chosen
             if selected == before:
                 break
-        opposed = [c for c in shown if not selected[self.keys[c][1]]]
-        return sorted(c for chosen in selected.values() for c in chosen), opposed
+        unpredicted = [c for c in shown if not selected[self.keys[c][1]]]
+        return sorted(c for chosen in selected.values() for c in chosen), unpredicted
 
 
 def _select_forward(
@@ -319,19 +320,20 @@ def _select_forward(
     candidates: Mapping[int, float],
     together: Sequence[int],
 ) -> list[int]:
-    """Select the candidates that increase a score by block one by one, or all of them `together`.
+    """Select candidates one by one while they increase a score by block.
 
-    The values are the number of standard errors that the gain of a candidate has to exceed.
+    The result is `together` if these gain more in common. The values of `candidates` are the
+    minimum gains, in standard errors.
     """
     selected, empty = list[int](), score([])
     before = empty
     while remaining := [c for c in candidates if c not in selected]:
         gains = [score([*selected, c]) - before for c in remaining]
-        worths = [
+        robust_gains = [
             robust_gain(gain, candidates[c]) for gain, c in zip(gains, remaining, strict=True)
         ]
-        best = int(np.argmax(worths))
-        if worths[best] < MIN_GAIN:
+        best = int(np.argmax(robust_gains))
+        if robust_gains[best] < MIN_GAIN:
             break
         selected.append(remaining[best])
         before = before + gains[best]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas
 
 SCHEMA_VERSION = 2
-"""Since 2 keys are those of the glossary; see `upgrade_estimate`."""
+"""Version of the file format; since version 2, keys are those of the glossary."""
 
 NONNEGATIVE_SYMBOLS = ("Fv", "Fc", "Ia")
 """Joint parameters that are not negative."""
@@ -128,8 +128,8 @@ class Estimate:
         """Whether a non-negative parameter is at zero, shape (b,)."""
         if self.phi is None:
             return np.zeros(len(self.names), dtype=bool)
-        signed = [name[:2] in NONNEGATIVE_SYMBOLS and name[2:].isdecimal() for name in self.names]
-        return np.asarray(signed & (self.beta < BOUND_TOLERANCE * self.std))
+        bounded = [name[:2] in NONNEGATIVE_SYMBOLS and name[2:].isdecimal() for name in self.names]
+        return np.asarray(bounded & (self.beta < BOUND_TOLERANCE * self.std))
 
     def to_frame(self) -> "pandas.DataFrame":
         """Return the base parameters as a data frame: name, unit, value, standard deviation.
@@ -198,7 +198,7 @@ def load_chosen(path: str | Path) -> tuple[list[Estimate], Estimate, dict[str, A
 
 
 ENTRY_TOLERANCE, ROUNDING_TOLERANCE = 1e-6, 1e-12
-"""Relative tolerances of a covariance: of each entry, and of the largest one."""
+"""Tolerances of a covariance: relative to the bound of each entry, and to the largest variance."""
 
 _STRICT_CONFIG = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 
@@ -238,7 +238,7 @@ def _from_content(values: dict[str, Any]) -> Estimate:
         if values[name] is not None:
             values[name] = np.array(values[name], dtype=float)
     cov = values["cov"]
-    if cov is not None and cov.ndim == 2 and len(cov) == len(cov.T):  # else the estimate reports it
+    if cov is not None and cov.ndim == 2 and len(cov) == len(cov.T):  # Estimate checks the shape
         scale = np.sqrt(np.abs(np.diag(cov)))
         bound, rounding = np.outer(scale, scale), ROUNDING_TOLERANCE * scale.max(initial=0.0) ** 2
         if not (bound < MAX_VARIANCE).all() or (np.diag(cov) < -rounding).any():

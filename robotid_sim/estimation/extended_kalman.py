@@ -48,12 +48,12 @@ class ExtendedKalman(Estimator):
     maximum likelihood, see `robotid_sim.estimation.output_error`. The equations are linearized
     about the latest estimate, except for the slopes of the rigid bodies by position and velocity,
     which are evaluated along a prediction by the first model. Covariances are updated one position
-    after the other in Joseph's form, with parameters in units of their first deviations.
+    after the other in Joseph's form, with parameters in units of their standard deviations at the
+    start.
 
     A filter that is linearized far from the truth diverges, and [1]_ found that it depends on its
-    start. It starts from weighted least squares, with its standard deviations times `spread` and
-    its correlations: the data count twice, the first time with the weight of one over the square of
-    `spread`.
+    start. It starts from weighted least squares, with its correlations and its standard deviations
+    times `spread`: the data count twice, the first time with the weight ``1 / spread**2``.
 
     The covariance holds for white noise and a model without errors; where innovations exceed their
     predicted size, it is scaled accordingly, but not for their correlation, in contrast to output
@@ -81,20 +81,20 @@ class ExtendedKalman(Estimator):
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
         wls = WeightedLeastSquares().fit(problem, rng)
-        named: dict[str, Any] = {"estimator": "extended-kalman", "options": asdict(self)}
+        labels: dict[str, Any] = {"estimator": "extended-kalman", "options": asdict(self)}
         if not wls.success or not can_simulate(problem):
-            return replace(wls, message=wls.message or MISSING_RECORDING_MESSAGE, **named)
-        running, message = _Filter(problem, wls, self.spread), ""
+            return replace(wls, message=wls.message or MISSING_RECORDING_MESSAGE, **labels)
+        kalman_filter, message = _Filter(problem, wls, self.spread), ""
         for recording in problem.recordings:
-            message = message or running.run(recording)
-        named["seconds"] = time.perf_counter() - began
+            message = message or kalman_filter.run(recording)
+        labels["seconds"] = time.perf_counter() - began
         if message:
-            return replace(wls, success=False, message=message, **named)
-        white = running.covariance
-        cov = white * max(1.0, running.square_sum / max(running.measured, 1))
-        dof = np.full(len(wls.beta), float(max(running.measured - len(wls.beta), 1)))
-        estimate = replace_parameters(problem, wls, running.beta, cov, white, dof)
-        return replace(estimate, rows=running.measured, block=None, **named)
+            return replace(wls, success=False, message=message, **labels)
+        white = kalman_filter.covariance
+        cov = white * max(1.0, kalman_filter.square_sum / max(kalman_filter.measured, 1))
+        dof = np.full(len(wls.beta), float(max(kalman_filter.measured - len(wls.beta), 1)))
+        estimate = replace_parameters(problem, wls, kalman_filter.beta, cov, white, dof)
+        return replace(estimate, rows=kalman_filter.measured, block=None, **labels)
 
 
 class _Filter:
@@ -141,16 +141,16 @@ class _Filter:
         step, e = _Step(robot, self._problem, self.beta, recording.dt), np.zeros(n)
         position = recording.position_noise**2
         for k in range(recording.samples):
-            z, sound = recording.q[k], recording.valid[k]
-            filter_kernels.update(x, P, z, recording.lead, position, sound, e)
+            z, valid = recording.q[k], recording.valid[k]
+            filter_kernels.update(x, P, z, recording.lead, position, valid, e)
             self.square_sum += float(e @ e)
             ok = step.has_advanced(
                 x[: 2 * n], self.beta, recording.tau[k], rigid[0][k], rigid[1][k]
             )
             if not ok or not np.abs(x[:n] - z).max() < MAX_INNOVATION:
-                time_lost = k * recording.dt
+                lost_time = k * recording.dt
                 return (
-                    f"the filter loses the motion after {time_lost:.3g} s; its start is inaccurate"
+                    f"the filter loses the motion after {lost_time:.3g} s; its start is inaccurate"
                 )
             filter_kernels.propagate(P, step.A, step.B * self._unit, step.G * noise, recording.dt)
         self.measured += int(recording.valid.sum())
@@ -164,9 +164,9 @@ class _Step:
         n, b = robot.dof, problem.basis.rank
         self._robot, self._columns, self._dt = robot, problem.basis.columns, dt
         self._phi, self._beta = robot.parameters().copy(), beta.copy()
-        self._lead = self._phi[self._columns].copy()
+        self._initial_leading = self._phi[self._columns].copy()
         self._rows = coefficients_of(robot)
-        self._friction = np.array(
+        self._joint_columns = np.array(
             [np.arange(14 * n)[joint_slice(j, n)] for j in range(n)], dtype=np.intp
         )
         self._slopes = (np.zeros((1, n, 2 * n)), np.zeros((1, n, b)), np.zeros((1, n, n)))
@@ -178,8 +178,8 @@ class _Step:
     ) -> bool:
         """Advance the state x (2 n,) in place and linearize the step; False if that failed."""
         # The leading parameters of the base change, see `BaseParameters`.
-        self._phi[self._columns] = self._lead + beta - self._beta
-        Fv, Fc, Fo, _ = self._phi[self._friction].T
+        self._phi[self._columns] = self._initial_leading + beta - self._beta
+        Fv, Fc, Fo, _ = self._phi[self._joint_columns].T
         self._rows[:, 0:2] = Fv[:, None]
         self._rows[:, 2:6] = Fc[:, None]
         self._rows[:, COLUMNS.index("Fo")] = Fo
@@ -192,10 +192,10 @@ class _Step:
         state = (middle[None], v[None], ddq[None])
         kernels.regressor(*model[:2], robot.eps, *state, self._columns, self._Y)
         M = kernels.mass_matrix(robot.geometry, self._phi, state[0])
-        M[0] += np.diag(self._phi[self._friction[:, 3]])
+        M[0] += np.diag(self._phi[self._joint_columns[:, 3]])
         T_v = T_v + np.diag(friction_slopes(self._rows, v))
         share = share_of_step(dq, v, ddq, h)[None]
-        filter_kernels.accelerations(M, T_q[None], T_v[None], share, self._Y, h, *self._slopes)
+        filter_kernels.fill_slopes(M, T_q[None], T_v[None], share, self._Y, h, *self._slopes)
         x[:n] += h * dq + 0.5 * h * h * ddq
         x[n:] += h * ddq
         return True

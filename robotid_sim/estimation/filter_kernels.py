@@ -24,7 +24,7 @@ from robotid_sim.compiled import jit
 
 
 @jit
-def accelerations(
+def fill_slopes(
     M: Float,
     T_q: Float,
     T_v: Float,
@@ -35,12 +35,15 @@ def accelerations(
     B: Float,
     G: Float,
 ) -> None:
-    """Fill the slopes A (N, n, 2 n), B (N, n, b), G (N, n, n) by state, parameters and torques.
+    """Fill slopes of the acceleration by state A (N, n, 2 n), parameters B (N, n, b), torques G.
 
-    They belong to the acceleration of a step with the inertia M, the slopes T_q and T_v by position
-    and velocity, shape (N, n, n), and the regressor Y (N, n, b), all in the middle of the step,
-    except the velocity, which is after a `share` of it, shape (N, n): (M + T_v h share) da = dtau -
-    T_q dq - (h / 2 T_q + T_v) dv - Y dbeta.
+    G has shape (N, n, n). The acceleration of a step of length h follows from
+
+    (M + T_v h share) da = dtau - T_q dq - (h / 2 T_q + T_v) dv - Y dbeta
+
+    with the inertia M, the slopes T_q and T_v of the torque by position and velocity, shape
+    (N, n, n), and the regressor Y (N, n, b), all in the middle of the step. The velocity is that
+    after a `share` of the step, shape (N, n).
     """
     N, n, b = Y.shape
     right = np.empty((n, 3 * n + b))
@@ -57,7 +60,7 @@ def accelerations(
 
 @jit
 def correct(
-    x: Float1D, z: Float1D, c: float, sound: Bool1D, gain: Float2D, innovation: Float1D
+    x: Float1D, z: Float1D, c: float, valid: Bool1D, gain: Float2D, innovation: Float1D
 ) -> None:
     """Correct the state x (2 n,) by positions z (n,) with the gains (2 n, n), in place.
 
@@ -65,7 +68,7 @@ def correct(
     """
     n = z.shape[0]
     for j in range(n):
-        innovation[j] = z[j] - x[j] - c * x[n + j] if sound[j] else 0.0
+        innovation[j] = z[j] - x[j] - c * x[n + j] if valid[j] else 0.0
         for i in range(x.shape[0]):
             x[i] += gain[i, j] * innovation[j]
 
@@ -120,7 +123,7 @@ def kalman_gains(
     h: float,
     c: float,
     r: Float1D,
-    sound: Bool2D,
+    valid: Bool2D,
     P: Float2D,
     K: Float,
     s: Float2D,
@@ -137,7 +140,7 @@ def kalman_gains(
         for j in range(n):
             s[k, j] = 1.0
             K[k, :, j] = 0.0
-            if sound[k, j]:
+            if valid[k, j]:
                 s[k, j] = _update(P, j, n, c, r[j], gain)
                 K[k, :, j] = gain
         _transition(A[k], h, F)
@@ -152,15 +155,15 @@ def likelihood(
     h: float,
     c: float,
     r: Float1D,
-    sound: Bool2D,
+    valid: Bool2D,
     P: Float2D,
     innovations: Float2D,
     gains: Float,
 ) -> float:
     """Compute twice the negative log-likelihood of positions, up to a constant.
 
-    Arguments as for `kalman_gains`, and the innovations (N, n) of a prediction with different
-    gains, shape (N, 2 n, n); the innovations of the Kalman filter follow from them by the slopes.
+    Arguments as for `kalman_gains`; `innovations` (N, n) are those of a prediction with different
+    `gains` (N, 2 n, n). The innovations of the Kalman filter follow from them by the slopes.
     """
     N, n = innovations.shape
     F, gain, d = np.empty((2 * n, 2 * n)), np.empty(2 * n), np.zeros(2 * n)
@@ -170,10 +173,10 @@ def likelihood(
         for j in range(n):
             for i in range(2 * n):
                 correction[i] += gains[k, i, j] * innovations[k, j]
-        # Predicted positions of the other filter within the sample: before all its corrections.
+        # `before`: innovation of the other prediction without its corrections in this sample
         moved = np.zeros(2 * n)
         for j in range(n):
-            if sound[k, j]:
+            if valid[k, j]:
                 before = innovations[k, j] + moved[j] + c * moved[n + j]
                 e = before - d[j] - c * d[n + j]
                 s = _update(P, j, n, c, r[j], gain)
@@ -191,7 +194,7 @@ def likelihood(
 
 @jit
 def sensitivities(
-    A: Float, B: Float, h: float, c: float, K: Float, sound: Bool2D, D: Float2D, psi: Float
+    A: Float, B: Float, h: float, c: float, K: Float, valid: Bool2D, D: Float2D, psi: Float
 ) -> None:
     """Fill psi (N, n, b): derivatives of the predicted positions by the parameters.
 
@@ -200,11 +203,11 @@ def sensitivities(
     """
     N, n, b = psi.shape
     a = np.empty(b)
-    accelerated = np.empty((n, b))
+    acceleration_slopes = np.empty((n, b))
     for k in range(N):
         for j in range(n):
             for p in range(b):
-                psi[k, j, p] = D[j, p] + c * D[n + j, p] if sound[k, j] else 0.0
+                psi[k, j, p] = D[j, p] + c * D[n + j, p] if valid[k, j] else 0.0
             for i in range(2 * n):
                 for p in range(b):
                     D[i, p] -= K[k, i, j] * psi[k, j, p]
@@ -216,11 +219,11 @@ def sensitivities(
                 for p in range(b):
                     a[p] += slope * D[m, p]
             for p in range(b):
-                accelerated[i, p] = a[p]
+                acceleration_slopes[i, p] = a[p]
         for i in range(n):
             for p in range(b):
-                D[i, p] += h * D[n + i, p] + 0.5 * h * h * accelerated[i, p]
-                D[n + i, p] += h * accelerated[i, p]
+                D[i, p] += h * D[n + i, p] + 0.5 * h * h * acceleration_slopes[i, p]
+                D[n + i, p] += h * acceleration_slopes[i, p]
 
 
 @jit
@@ -243,7 +246,7 @@ def propagate(P: Float2D, A: Float2D, B: Float2D, G: Float2D, h: float) -> None:
 
 @jit
 def update(
-    x: Float1D, P: Float2D, z: Float1D, c: float, r: Float1D, sound: Bool1D, normalized: Float1D
+    x: Float1D, P: Float2D, z: Float1D, c: float, r: Float1D, valid: Bool1D, normalized: Float1D
 ) -> None:
     """Correct state, parameters and covariance by positions z (n,) of variance r (n,), in place.
 
@@ -253,7 +256,7 @@ def update(
     n, gain = z.shape[0], np.empty(x.shape[0])
     for j in range(n):
         normalized[j] = 0.0
-        if sound[j]:
+        if valid[j]:
             e = z[j] - x[j] - c * x[n + j]
             s = _update(P, j, n, c, r[j], gain)
             normalized[j] = e / math.sqrt(s)

@@ -157,8 +157,8 @@ def make_fitness(
 ) -> Fitness:
     """Make the cost function of a problem.
 
-    For ``huber`` the weights of the joints, shape (n,), are their inverse noise, the unit of its
-    corner. Raises `OptionError` if the loss is unknown.
+    The weights of the joints have shape (n,). For ``huber`` they must be the inverse noise, which
+    is the unit of the corner. Raises `OptionError` if the loss is unknown.
     """
     if loss == "squares":
         return SquaredFitness.from_reduction(reduction, weights)

@@ -32,7 +32,7 @@ EPS_TERM_KIND = "transition-velocity"
 """Kind of the term with a smooth sign of a different width."""
 
 MIN_SQUARED_GAIN = 30.0
-"""Minimum significant reduction of weighted squares by a parameter without a best value."""
+"""Minimum reduction of weighted squares that is significant for a velocity without best value."""
 
 
 @document_attributes
@@ -86,52 +86,52 @@ def estimate_eps(
     Fc must be among the parameters of the basis. The given `joints` are searched, by default all.
     """
     problem = SeparableProblem(build_problem(motion, nominal, basis), motion)
-    begin, wls, every = nominal.eps, WeightedLeastSquares(), np.arange(nominal.dof)
-    estimate = wls.fit(problem.design(begin), np.random.default_rng(0))
-    active = every if joints is None else np.asarray(joints, dtype=np.intp)
-    eps, weights, nfev = begin, 1.0 / estimate.noise_std, 0
+    nominal_eps, wls, joint_indices = nominal.eps, WeightedLeastSquares(), np.arange(nominal.dof)
+    estimate = wls.fit(problem.design(nominal_eps), np.random.default_rng(0))
+    active = joint_indices if joints is None else np.asarray(joints, dtype=np.intp)
+    eps, weights, nfev = nominal_eps, 1.0 / estimate.noise_std, 0
     message, success = "the transition velocity is not identifiable for any joint", True
     while active.size:
-        guess = eps
+        trial_eps = eps
         for _ in range(NOISE_ROUNDS):
-            result = search(problem, weights, active, guess, begin)
+            result = search(problem, weights, active, trial_eps, nominal_eps)
             nfev, success, message = nfev + result.nfev, result.success, result.message
-            guess = result.eps
-            now = wls.fit(problem.design(guess), np.random.default_rng(0))
-            if now.success:
-                weights = 1.0 / now.noise_std
-        loose = ~(result.log_std < MAX_LOG_STD) | result.at_bound
-        good = ((result.gain > MIN_SQUARED_GAIN) | ~loose)[active]
-        eps = np.where(np.isin(every, active[good]), guess, begin)
-        if good.all():
+            trial_eps = result.eps
+            refit = wls.fit(problem.design(trial_eps), np.random.default_rng(0))
+            if refit.success:
+                weights = 1.0 / refit.noise_std
+        is_flat = ~(result.log_std < MAX_LOG_STD) | result.at_bound
+        is_identifiable = ((result.gain > MIN_SQUARED_GAIN) | ~is_flat)[active]
+        eps = np.where(np.isin(joint_indices, active[is_identifiable]), trial_eps, nominal_eps)
+        if is_identifiable.all():
             break
-        active = active[good]
-    one_sided = np.isin(every, active) & (loose if active.size else False)
+        active = active[is_identifiable]
+    one_sided = np.isin(joint_indices, active) & (is_flat if active.size else False)
     if one_sided.any():
-        eps = move_to_nominal(problem, weights, eps, begin, np.flatnonzero(one_sided))
-    return _result(problem, begin, eps, active, one_sided, (nfev, success, message))
+        eps = move_to_nominal(problem, weights, eps, nominal_eps, np.flatnonzero(one_sided))
+    return _make_result(problem, nominal_eps, eps, active, one_sided, (nfev, success, message))
 
 
-def _result(
+def _make_result(
     problem: SeparableProblem,
     start: Float1D,
     eps: Float1D,
     active: Int1D,
     one_sided: Bool1D,
-    ended: tuple[int, bool, str],
+    outcome: tuple[int, bool, str],
 ) -> FrictionFit:
-    """Fit at given velocities, linearized there for the covariance."""
+    """Fit the linear parameters; the covariance includes `eps`, about which it is linearized."""
     rng, linear, wls = np.random.default_rng(0), problem.design(eps), WeightedLeastSquares()
     estimate = extended = wls.fit(linear, rng)
-    curved, count = active[~one_sided[active]], linear.basis.rank
-    if curved.size and estimate.success:
-        tangent = problem.tangent(eps, estimate.beta)[:, curved]
-        symbols = [f"log eps{j + 1}" for j in curved]
+    two_sided, count = active[~one_sided[active]], linear.basis.rank
+    if two_sided.size and estimate.success:
+        tangent = problem.tangent(eps, estimate.beta)[:, two_sided]
+        symbols = [f"log eps{j + 1}" for j in two_sided]
         extended = wls.fit(extend_problem(linear, tangent, symbols, ["1"] * len(symbols)), rng)
-    nfev, success, message = ended
+    nfev, success, message = outcome
     std = np.full(eps.shape, np.nan)
     if active.size and extended.success:
-        std[curved] = eps[curved] * extended.std[count:]
+        std[two_sided] = eps[two_sided] * extended.std[count:]
     return FrictionFit(
         joint_names=problem.linear.joint_names,
         eps=eps,
@@ -149,13 +149,13 @@ def _result(
 def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> FrictionFit | None:
     """Estimate the transition velocity of joints where it differs from the nominal one.
 
-    Joints that a smooth sign of a different width improves in the sample, as for the terms of
-    `choose_structure`, are searched; a velocity is accepted where it improves the prediction of
-    held-out blocks, joint by joint.
+    Joints are searched if a smooth sign of a different width improves their fit, as for the terms
+    of `choose_structure`; a velocity is accepted where it improves the prediction of held-out
+    blocks, joint by joint.
 
-    The motion is made from positions alone: a motion that follows from the model hides its
-    friction. Other joints keep the nominal velocity; the result is None if all do, or if the basis
-    does not contain Fc of every joint.
+    The motion is made from positions alone, because a motion that follows the model hides errors of
+    its friction. Other joints keep the nominal velocity; the result is None if all do, or if the
+    basis does not contain Fc of every joint.
     """
     if not {f"Fc{j + 1}" for j in range(nominal.dof)} <= set(basis.names):
         return None
@@ -188,11 +188,11 @@ def eps_errors(fit: FrictionFit, problem: LinearProblem, motion: Motion, beta: F
     These are random effects, shape (N n, k), of a fit with fixed velocities; joints without a
     standard deviation have no column.
     """
-    shown = np.isfinite(fit.std)
+    has_std = np.isfinite(fit.std)
     names, separable = list(problem.basis.names), SeparableProblem(problem, motion)
     Fc = np.array([beta[names.index(f"Fc{j + 1}")] for j in range(problem.dof)])
-    std = np.where(shown, fit.std, 0.0)
-    return joint_columns(Fc * separable.slopes(fit.eps) * std / fit.eps)[:, shown]
+    std = np.where(has_std, fit.std, 0.0)
+    return joint_columns(Fc * separable.slopes(fit.eps) * std / fit.eps)[:, has_std]
 
 
 def raise_row_rate(motion: Motion, factor: float = 2.0) -> Motion:

@@ -89,8 +89,8 @@ class GravityFit:
         if std[MAGNITUDE].any():
             text = describe_strength(self.excess)
             sentences.append(
-                f"{text[0].upper()}{text[1:]}. The fit uses this gravity; the intervals allow for "
-                "either."
+                f"{text[0].upper()}{text[1:]}. The fit uses this gravity; the intervals include "
+                "both causes."
             )
         return sentences
 
@@ -148,7 +148,7 @@ def refine_gravity(fit: GravityFit, motion: Motion) -> GravityFit:
 
 
 def gravity_columns(problem: LinearProblem, motion: Motion, beta: Float1D) -> Float:
-    """Compute the torque per change of gravity along the three `_axes` [N m s^2/m], (N, n, 3).
+    """Compute the torque per change of gravity along `_compute_axes` [N m s^2/m], (N, n, 3).
 
     Rows are those of the problem of the motion; the bodies have the base parameters `beta`.
     """
@@ -163,7 +163,7 @@ def gravity_columns(problem: LinearProblem, motion: Motion, beta: Float1D) -> Fl
     )
     differences = [
         joint_torque(replace(model, gravity=model.gravity + step * axis), *state) - torque
-        for axis in _axes(model.gravity)
+        for axis in _compute_axes(model.gravity)
     ]
     return rows_of(motion, np.stack(differences, axis=2) / step)
 
@@ -173,9 +173,9 @@ def gravity_errors(
 ) -> Float2D:
     """Compute the torque of one standard deviation of the errors of gravity [N m], (N n, k).
 
-    If the magnitude was estimated, a further column is the difference of torques that the
-    parameters would make if the clock of the log, not gravity, were wrong. The columns are random
-    effects of a fit with fixed gravity.
+    If the magnitude was estimated, a further column is the change of torque by the parameters that
+    follow if the clock of the log, not gravity, is wrong. The columns are random effects of a fit
+    with fixed gravity.
     """
     values, vectors = np.linalg.eigh(fit.cov)
     columns = gravity_columns(problem, motion, beta).reshape(len(problem.y), 3)
@@ -220,7 +220,7 @@ def _step(
     if not extended.success or extended.cov is None:
         return None
     previous, count = fit.robot.gravity, len(free)
-    gravity = previous + extended.beta[-count:] @ _axes(previous)[free]
+    gravity = previous + extended.beta[-count:] @ _compute_axes(previous)[free]
     if MAGNITUDE[0] not in free:
         gravity *= np.linalg.norm(previous) / np.linalg.norm(gravity)
     cov = np.zeros((3, 3))
@@ -230,7 +230,7 @@ def _step(
     return replace(fit, robot=robot, basis=basis, cov=cov)
 
 
-def _axes(gravity: Float1D) -> Float2D:
+def _compute_axes(gravity: Float1D) -> Float2D:
     """Compute two unit vectors perpendicular to gravity and one along it, shape (3, 3)."""
     perpendicular_axes = np.linalg.svd(gravity[None])[2][1:]
     return np.vstack([perpendicular_axes, gravity / np.linalg.norm(gravity)])

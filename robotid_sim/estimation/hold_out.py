@@ -7,10 +7,9 @@ every joint come from all blocks but one, and the likelihood of the omitted bloc
     \log \Big( 1 + \frac{|y_j - A_j \hat\beta|^2}{\nu \hat\sigma_j^2} \Big) \Big)
 
 with its :math:`m_j` rows [1]_, the Student distribution with :math:`\nu` degrees of freedom:
-residuals are colored, and one outlying block must not outweigh all others. All sums are of products
-of columns, :math:`[A_j\,y_j]^T [A_j\,y_j]` by block and joint, which are added up once: a model
-with fewer columns is then a small system. The precision of normal equations suffices for a
-comparison of likelihoods.
+residuals are colored, and one outlying block must not outweigh all others. The products of columns
+:math:`[A_j\,y_j]^T [A_j\,y_j]` are summed once, by block and joint; every model with fewer columns
+is then a small system. The precision of normal equations suffices to compare likelihoods.
 
 References
 ----------
@@ -40,13 +39,14 @@ DEGREES_OF_FREEDOM = 10.0
 """Degrees of freedom nu of the noise in a held-out block."""
 
 MIN_GAIN = 6.0
-"""Minimum gain of the held-out log-likelihood, plus the logarithm of the number of candidates."""
+"""Minimum gain of the held-out log-likelihood; a search adds the logarithm of its candidates'
+number."""
 
 MIN_GAIN_OVER_ERROR = 2.5
 """Minimum gain over its standard error."""
 
 MIN_TESTED_GAIN_RATIO = 1.5
-"""Minimum gain over its standard error after a test of the whole sample."""
+"""Minimum gain over its standard error, for functions that are significant in the whole sample."""
 
 MIN_UNSHARED_GAIN_RATIO = 1.0
 """Same ratio for functions that cannot be a parameter of a different joint."""
@@ -90,9 +90,10 @@ class HeldOut:
     ) -> Self:
         """Sum the products of rows by block and joint.
 
-        Rows have shape (N, n, p + 1), the torque last, zero where they are not used; `fold` is the
-        block of every sample, see `assign_blocks`, `floor` the minimum noise of joints [N m or N],
-        and `volume` the logarithm of the change of the torque unit, per sample.
+        The rows `A` have shape (N, n, p + 1), with the torque last, and are zero where `use` is
+        false. `fold` is the block of every sample, see `assign_blocks`, `floor` the minimum noise
+        of joints [N m or N], and `volume` the logarithm of the change of the torque unit, per
+        sample.
         """
         blocks = range(int(fold.max()) + 1)
         by_joint = [A[fold == f].transpose(1, 2, 0) for f in blocks]
@@ -132,16 +133,16 @@ class HeldOut:
         return Fit(beta[0], sigma[0], cov / np.outer(size, size), float(likelihood))
 
     def score(self, columns: Sequence[int] | Int1D) -> Float1D:
-        """Compute the log-likelihood of every block by the fit to the others, shape (folds,)."""
+        """Compute the log-likelihood of every block, fitted to the other ones, shape (folds,)."""
         return np.asarray(self.score_by_joint(columns).sum(axis=1))
 
     def score_by_joint(self, columns: Sequence[int] | Int1D) -> Float2D:
-        """Compute the log-likelihood of blocks and joints by the other blocks, (folds, n)."""
+        """Compute `score` for every joint, shape (folds, n)."""
         sums, count = self._sums(columns), self.count
         others = _Sums(*(part.sum(axis=0) - part for part in sums))
         beta, sigma, _, _ = others.solve(self._is_effect(columns), self.floor)
-        spread = np.log1p(sums.squares(beta) / (DEGREES_OF_FREEDOM * sigma**2))
-        scores = -count * np.log(sigma) - 0.5 * (DEGREES_OF_FREEDOM + count) * spread
+        log_ratio = np.log1p(sums.squares(beta) / (DEGREES_OF_FREEDOM * sigma**2))
+        scores = -count * np.log(sigma) - 0.5 * (DEGREES_OF_FREEDOM + count) * log_ratio
         return np.asarray(scores + self.volume * count.mean(axis=1, keepdims=True) / count.shape[1])
 
     def _sums(self, columns: Sequence[int] | Int1D) -> "_Sums":
@@ -178,7 +179,7 @@ class _Sums(NamedTuple):
         (m, b, b), and squared residuals, (m, n), for the last weights.
         """
         (m, n), b = self.rows.shape, effects.size
-        free = np.maximum(self.rows - (~effects).sum() / n, 1.0)
+        freedom_degrees = np.maximum(self.rows - (~effects).sum() / n, 1.0)
         sigma = np.sqrt(self.yy / np.maximum(self.rows, 1.0) + floor**2)
         flat = self.A.reshape(m, n, -1)
         for _ in range(NOISE_ROUNDS):
@@ -187,10 +188,10 @@ class _Sums(NamedTuple):
             size = np.sqrt(np.diagonal(S, axis1=1, axis2=2))
             size = np.where(size > 0.0, size, 1.0)
             unit = S / (size[:, :, None] * size[:, None]) + RIDGE_WEIGHT * np.eye(b)
-            side = (weights @ self.z)[:, 0] / size
-            beta = np.linalg.solve(unit, side[:, :, None])[:, :, 0] / size
+            right_side = (weights @ self.z)[:, 0] / size
+            beta = np.linalg.solve(unit, right_side[:, :, None])[:, :, 0] / size
             squares = self.squares(beta)
-            sigma = np.sqrt(squares / free + floor**2)
+            sigma = np.sqrt(squares / freedom_degrees + floor**2)
         return beta, sigma, S, squares
 
 
@@ -204,7 +205,7 @@ def robust_gain(gain: Float1D, errors: float = MIN_GAIN_OVER_ERROR) -> float:
 
 
 def score_blocks(problem: LinearProblem) -> Float2D:
-    """Compute the log-likelihood of held-out blocks by the others, shape (folds, n)."""
+    """Compute the log-likelihood of held-out blocks, fitted to the other ones, shape (folds, n)."""
     return HeldOut.from_problem(problem).score_by_joint(np.arange(problem.basis.rank))
 
 
@@ -219,7 +220,7 @@ def predicts_better(before: LinearProblem, after: LinearProblem) -> Bool1D:
 
 
 def compute_certainty(gain: Float1D) -> float:
-    """Divide a gain by block by its standard error."""
+    """Compute the ratio of a gain, given by block, to its standard error."""
     error = float(np.sqrt(gain.size) * gain.std(ddof=1))
     return float(gain.sum()) / max(error, np.finfo(float).tiny)
 

@@ -26,15 +26,15 @@ class InstrumentalVariables(Estimator):
 
     The regressor is computed from measured positions, so that its noise correlates with the
     residuals: noise of velocities and accelerations biases least squares toward zero, and feedback
-    of the same positions makes the torque follow it. The regressor Z along the mean of the *other*
+    of the same positions makes the torque depend on it. The regressor Z along the mean of *other*
     periods of a periodic log correlates with W, but not with the noise [1]_. With the weights of
     the joints the first stage is the projection :math:`\hat W = Z (Z^T Z)^{-1} Z^T W`, the second
 
     .. math:: \hat\beta = (\hat W^T \hat W)^{-1} \hat W^T y ,
 
-    which is :math:`(Z^T W)^{-1} Z^T y`. Other work simulates the identified robot with its
-    controller for instruments [2]_; a periodic log needs no knowledge of the controller. Without a
-    second period it is weighted least squares, as its message states.
+    which is :math:`(Z^T W)^{-1} Z^T y`. Instruments may also come from a simulation of the
+    identified robot with its controller [2]_; a periodic log needs no knowledge of the controller.
+    Without a second period it is weighted least squares, as its message states.
 
     References
     ----------
@@ -59,21 +59,21 @@ class InstrumentalVariables(Estimator):
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began, wls = time.perf_counter(), WeightedLeastSquares(rounds=1, block=self.block)
         estimate = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
-        named: dict[str, Any] = {"estimator": "instrumental-variables", "options": asdict(self)}
+        labels: dict[str, Any] = {"estimator": "instrumental-variables", "options": asdict(self)}
         if problem.instruments is None or not estimate.success:
             text = estimate.message or MISSING_INSTRUMENTS_MESSAGE
-            return replace(estimate, message=text, **named)
+            return replace(estimate, message=text, **labels)
         beta = estimate.beta
         for _ in range(self.rounds):
             residual = problem.y - problem.W @ beta
             sigma = np.sqrt((problem.unstack_rows(residual) ** 2).mean(axis=0))
             weight = np.tile(1.0 / np.where(sigma > 0.0, sigma, 1.0), problem.samples)
             Q = span_of(problem.instruments * weight[:, None])
-            first = Q.T @ (problem.W * weight[:, None])
-            beta = np.linalg.lstsq(first, Q.T @ (problem.y * weight), rcond=None)[0]
-        residual, W = problem.y - problem.W @ beta, Q @ first / weight[:, None]
+            projected_W = Q.T @ (problem.W * weight[:, None])
+            beta = np.linalg.lstsq(projected_W, Q.T @ (problem.y * weight), rcond=None)[0]
+        residual, W = problem.y - problem.W @ beta, Q @ projected_W / weight[:, None]
         # With these torques the residuals are those of the original W, not of its projection.
         estimate = wls.fit(replace(problem, W=W, y=W @ beta + residual), rng)
         rms = np.sqrt((problem.unstack_rows(residual) ** 2).mean(axis=0))
         seconds = time.perf_counter() - began
-        return replace(estimate, beta=beta, torque_rms=rms, seconds=seconds, **named)
+        return replace(estimate, beta=beta, torque_rms=rms, seconds=seconds, **labels)

@@ -135,9 +135,9 @@ def fit_rows(
 ) -> Estimate:
     """Fit a problem by least squares; ``success=False`` where the rank is deficient.
 
-    Weights are estimated in `rounds`; 0 is ordinary least squares. Blocks of the covariance have a
-    length [s], or follow from the correlation of the residuals. Name and options are stored in the
-    estimate.
+    Weights are estimated in `rounds`; 0 is ordinary least squares. `block` is the length of the
+    blocks of the covariance [s]; None: by the correlation of the residuals. Name and options are
+    stored in the estimate.
     """
     began = time.perf_counter()
     result = make_result(problem, name, len(problem.W), options)
@@ -152,13 +152,13 @@ def fit_rows(
     if not estimate.success:
         return estimate
     estimate = replace(estimate, block=choose_block_length(problem, estimate.beta, block))
-    if problem.random is not None:  # covariances include its effects
+    if problem.random is not None:  # covariances include random effects
         assert estimate.cov is not None
         assert estimate.cov_white is not None
         weights = weights_of(estimate)
         half = random_errors(problem, weights, np.linalg.inv(reduction.solve(weights)[1]))
-        more = half @ half.T
-        estimate = replace(estimate, cov=estimate.cov + more, cov_white=estimate.cov_white + more)
+        extra = half @ half.T
+        estimate = replace(estimate, cov=estimate.cov + extra, cov_white=estimate.cov_white + extra)
     return replace(estimate, seconds=time.perf_counter() - began)
 
 
@@ -166,7 +166,8 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
     """Fit a log in parts by weighted least squares, in two passes.
 
     The result equals that of all rows at once, except for rounding and for covariance blocks at the
-    bounds of the parts: without `block` their length follows the residuals of the first part.
+    bounds of the parts. If the estimator has no `block`, the residuals of the first part determine
+    the length of the blocks.
 
     The function `parts` returns the parts from the first one at each call. Raises `LogError` if
     there are none. The estimate has ``success=False`` where the motion does not excite every
@@ -253,7 +254,7 @@ def fit_reduction(
 def noise_std(reduction: Reduction, beta: Float1D, rank: float) -> Float1D:
     """Estimate the noise of the rows per joint [N m or N], shape (n,), always positive.
 
-    The degrees of freedom `rank` of the fit are shared by the joints.
+    The `rank` parameters of the fit reduce the degrees of freedom of all joints equally.
     """
     squares = reduction.compute_squared_residuals(beta)
     sigma = np.sqrt(squares / max(reduction.samples - rank / reduction.dof, 1.0))
@@ -277,10 +278,10 @@ def white_covariance(
 
 
 def random_errors(problem: LinearProblem, weights: Float1D, inverse: Float2D) -> Float2D:
-    """Compute the parameter errors by one standard deviation of random effects, (b, k).
+    """Compute the parameter errors by one standard deviation of random effects, shape (b, k).
 
-    The weights are those of the joints in the fit, the inverse that of the triangular factor of the
-    weighted regressor.
+    `weights` are those of the joints in the fit; `inverse` is the inverse of the triangular factor
+    of the weighted regressor.
     """
     if problem.random is None:
         return np.zeros((len(inverse), 0))
@@ -298,10 +299,10 @@ MAX_WEIGHT_RATIO = 20.0
 def weights_by_log(problem: LinearProblem, log_of: Int1D) -> Float2D:
     """Compute weights that equalize the noise of logs, one per log and joint, shape (logs, n).
 
-    With them the noise of every joint's rows is that of the joint in the fit of all logs: iterated
-    weighted least squares with one variance per log and joint.
+    They are iterated weighted least squares with one variance per log and joint: the noise of the
+    weighted rows of a joint is the same in all logs.
 
-    The rows are not weighted yet; `log_of` is the index of the log of every sample.
+    The rows of the problem are not yet weighted; `log_of` is the index of the log of every sample.
     """
     logs = int(log_of.max()) + 1
     weights = np.ones((logs, problem.dof))

@@ -1,12 +1,12 @@
-r"""Output error: predicted positions against measured ones.
+r"""Output error: estimation by the differences of predicted and measured positions.
 
-Input error: the torque that makes a simulated robot follow the measured positions.
+Input error: estimation by the torque that makes a simulated robot follow the measured positions.
 
 White torque noise is estimated by the likelihood of innovations of a Kalman filter.
 
-Measurement noise fed back by the controller appears in the torques, and differences of samples
-cannot separate it from torque noise; but real torque moves the robot. The innovations e of a filter
-of one sample and joint, of variance s, have the likelihood [1]_
+Measurement noise fed back by the controller appears in the torques. Differences of samples cannot
+separate it from torque noise, but it moves the robot, and torque noise does not. The innovations e
+of a filter, one per sample and joint, with variance s, have the likelihood [1]_
 
 .. math:: -2 \log L = \sum_{k, j} \log s_{kj} + e_{kj}^2 / s_{kj} .
 
@@ -70,11 +70,11 @@ class OutputError(Estimator):
     the linearized loop. The covariance is the block sandwich of the last step.
 
     Positions need no differentiation and no low-pass, so that nothing needs tuning. If the
-    controller receives the noise of the log, torques correlate with past noise; white innovations
-    do not, but those of a constant `bandwidth` do and bias the estimate. Torque noise is input
-    noise, which shrinks the estimate by its squared ratio to the torque below the bandwidth; this
-    is negligible. Unmodeled torque biases the parameters; their covariance includes it
-    where it repeats, because blocks contain one phase of all periods.
+    controller receives the noise of the log, torques correlate with past noise. White innovations
+    do not correlate with it; innovations of a constant `bandwidth` do, which biases the estimate.
+    Torque noise is input noise, which shrinks the estimate by its squared ratio to the torque below
+    the bandwidth; this is negligible. Unmodeled torque biases the parameters; their covariance
+    includes it where it repeats, because blocks contain one phase of all periods.
 
     References
     ----------
@@ -142,14 +142,14 @@ class InputError(Estimator):
     .. math:: \Delta\tau_k(\beta) = \omega^2 \tilde M(q_k) \, (z_k - q_k(\beta)) ,
 
     and its square over the noise of every joint is minimized, as closed-loop input error methods do
-    [1]_, [2]_. Those simulate the controller of the machine along its reference, which logs seldom
-    contain; here both may be unknown. The mass matrix is that of weighted least squares, from which
-    Gauss-Newton steps start, with all sensitivities (DIDIM [1]_ neglects those of the simulated
-    motion). The covariance is the block sandwich of the last step.
+    [1]_, [2]_. These methods simulate the controller of the machine along its reference, which logs
+    seldom contain; here controller and reference may be unknown. The mass matrix is that of
+    weighted least squares, from which Gauss-Newton steps start, with all sensitivities (DIDIM [1]_
+    neglects those of the simulated motion). The covariance is the block sandwich of the last step.
 
     In contrast to output error it weights torques, in their unit; choose it where torques are
-    noisier than positions. The loop is a low-pass for both, so that its bandwidth is that of the
-    fit: if it is too high, encoder noise enters with its square; if it is too low, friction near
+    noisier than positions. The loop is a low-pass filter of both, so that its bandwidth is that of
+    the fit: if it is too high, encoder noise grows with its square; if it is too low, friction near
     standstill is lost. If the controller receives the noise of the log, torques correlate with it
     and bias this estimate; then use `output-error`.
 
@@ -197,7 +197,7 @@ def make_observer(robot: Robot, recording: RecordedLog, bandwidth: float) -> Obs
 
 
 MAX_SAMPLES = 5000
-"""Maximum number of samples, about the middle of a recording."""
+"""Maximum number of samples of the noise estimate, from the middle of a recording."""
 
 MAX_SWEEPS = 8
 """Maximum number of sweeps over all joints."""
@@ -226,37 +226,37 @@ def estimate_torque_noise(
     first = max(0, (samples - MAX_SAMPLES) // 2)
     part = slice(first, first + MAX_SAMPLES)
     slopes = slopes_along(robot, motion, part, columns[:0], recording.dt)
-    position = recording.position_noise**2
-    start = np.diag(np.concatenate([position, position / recording.dt**2]))
-    fixed = (recording.dt, recording.lead, position, recording.valid[part])
+    position_variance = recording.position_noise**2
+    start = np.diag(np.concatenate([position_variance, position_variance / recording.dt**2]))
+    fixed = (recording.dt, recording.lead, position_variance, recording.valid[part])
     prediction = (motion.innovations[part], np.ascontiguousarray(gains[part]))
 
     def cost(log_noise: Float1D) -> float:
         G = slopes.G * np.exp(log_noise)
         return float(filter_kernels.likelihood(slopes.A, G, *fixed, start.copy(), *prediction))
 
-    least = np.log(np.maximum(MIN_NOISE_SHARE * np.sqrt((recording.tau**2).mean(axis=0)), 1e-12))
-    x = np.maximum(np.log(np.maximum(estimate_white_noise(recording.tau), 1e-300)), least)
+    minimum = np.log(np.maximum(MIN_NOISE_SHARE * np.sqrt((recording.tau**2).mean(axis=0)), 1e-12))
+    x = np.maximum(np.log(np.maximum(estimate_white_noise(recording.tau), 1e-300)), minimum)
     for _ in range(MAX_SWEEPS):
         before = x.copy()
         for j in range(n):
-            x[j] = max(x[j] + _downhill(cost, x, j), least[j])
+            x[j] = max(x[j] + _compute_step(cost, x, j), minimum[j])
         if np.abs(x - before).max() < LOG_TOLERANCE:
             break
     return np.asarray(np.exp(x))
 
 
-def _downhill(cost: Callable[[Float1D], float], x: Float1D, j: int) -> float:
+def _compute_step(cost: Callable[[Float1D], float], x: Float1D, j: int) -> float:
     """Compute the step of coordinate j to the minimum of a parabola through three points."""
     values = []
     for step in (-PARABOLA_STEP, 0.0, PARABOLA_STEP):
         moved = x.copy()
         moved[j] += step
         values.append(cost(moved))
-    slope, bend = values[2] - values[0], values[2] - 2.0 * values[1] + values[0]
-    if bend <= 0.0:
+    slope, curvature = values[2] - values[0], values[2] - 2.0 * values[1] + values[0]
+    if curvature <= 0.0:
         return MAX_LOG_STEP if slope < 0.0 else -MAX_LOG_STEP
-    return float(np.clip(-0.5 * PARABOLA_STEP * slope / bend, -MAX_LOG_STEP, MAX_LOG_STEP))
+    return float(np.clip(-0.5 * PARABOLA_STEP * slope / curvature, -MAX_LOG_STEP, MAX_LOG_STEP))
 
 
 def estimate_white_noise(x: Float2D) -> Float1D:

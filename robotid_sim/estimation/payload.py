@@ -60,7 +60,7 @@ class PayloadEstimate:
     """A load at the tip; values that are not identifiable are NaN."""
 
     mass: float
-    """[kg]."""
+    """Mass [kg]."""
     mass_std: float
     com: Float1D
     """Center of mass in the tip frame [m], shape (3,)."""
@@ -130,8 +130,8 @@ def estimate_payload(
     and not identifiable: they widen the standard deviations. Raises `RankDeficientError` if no
     joint torque depends on a load at all.
     """
-    leads, K = _independent_parameters(loaded, nominal)
-    problem = payload_problem(unloaded, loaded, nominal, basis, leads)
+    chosen, K = _choose_parameters(loaded, nominal)
+    problem = payload_problem(unloaded, loaded, nominal, basis, chosen)
     method = estimator or WeightedLeastSquares()
     extended = method.fit(problem, np.random.default_rng(0))
     if gain_std and extended.success:
@@ -142,7 +142,7 @@ def estimate_payload(
     if not extended.success or extended.cov is None:
         return _make_failure(estimate, extended.message)
     values, cov = extended.beta[basis.rank :], extended.cov[basis.rank :, basis.rank :]
-    return _make_estimate(*_move_to_tip(values, cov, leads, K, nominal), estimate)
+    return _make_estimate(*_move_to_tip(values, cov, chosen, K, nominal), estimate)
 
 
 def estimate_payload_of_log(
@@ -155,19 +155,19 @@ def estimate_payload_of_log(
 
     .. math:: \beta_1 - \beta_0 = G \phi_L + F \delta + \text{noise},
 
-    solved by weighted least squares with the sum of both covariances. Errors of the drive gains, of
-    the relative standard deviation `gain_std`, are those of both logs: they scale the torque of the
-    load joint by joint, and widen the standard deviations. Raises `RankDeficientError` if no joint
-    torque depends on a load.
+    solved by weighted least squares with the sum of both covariances. Errors of the drive gains,
+    with the relative standard deviation `gain_std`, are equal in both logs: they scale the torque
+    of the load joint by joint, and widen the standard deviations. Raises `RankDeficientError` if no
+    joint torque depends on a load.
     """
-    leads, K = _independent_parameters(loaded, nominal)
+    chosen, K = _choose_parameters(loaded, nominal)
     problem = build_problem(loaded, nominal, basis)
     fit = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     if not fit.success or fit.cov is None or arm.cov is None:
         return _make_failure(fit, fit.message or "the estimate of the arm has no covariance")
     last = parameters.inertial_slice(nominal.dof - 1)
     friction = [k for k, name in enumerate(basis.names) if name.startswith(("Fv", "Fc", "Fo"))]
-    G = np.hstack([basis.B[:, last][:, leads], np.eye(basis.rank)[:, friction]])
+    G = np.hstack([basis.B[:, last][:, chosen], np.eye(basis.rank)[:, friction]])
     noise = np.linalg.cholesky(fit.cov + arm.cov)
     A, y = np.linalg.solve(noise, G), np.linalg.solve(noise, fit.beta - arm.beta)
     inverse = np.linalg.pinv(A)
@@ -180,39 +180,43 @@ def estimate_payload_of_log(
         errors = np.linalg.lstsq(W, joint_columns(load_torque * weights), rcond=None)[0]
         sensitivity = gain_std * inverse @ np.linalg.solve(noise, errors)
         cov = cov + sensitivity @ sensitivity.T
-    count = len(leads)
+    count = len(chosen)
     return _make_estimate(
-        *_move_to_tip(change[:count], cov[:count, :count], leads, K, nominal),
+        *_move_to_tip(change[:count], cov[:count, :count], chosen, K, nominal),
         part_of(fit, basis.rank),
     )
 
 
-def _independent_parameters(loaded: Motion, nominal: Robot) -> tuple[Int1D, Float2D]:
-    """Choose independent parameters of a load, and the combinations that contain the others."""
+def _choose_parameters(loaded: Motion, nominal: Robot) -> tuple[Int1D, Float2D]:
+    """Choose independent parameters of a load; return them and the matrix K of combinations.
+
+    Each row of K is the combination of the ten parameters with which the torque depends on one
+    independent parameter, shape (k, 10).
+    """
     measured = np.asarray(loaded.tau.any(axis=0))
     last = parameters.inertial_slice(nominal.dof - 1)
     Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
     flat = Y[:, measured].reshape(-1, 10)
-    leads = np.sort(independent_columns(flat))
-    if not leads.size:
+    chosen = np.sort(independent_columns(flat))
+    if not chosen.size:
         raise RankDeficientError("no measured torque depends on a load at the tip")
-    K: Float2D = np.asarray(np.linalg.lstsq(flat[:, leads], flat, rcond=None)[0])
+    K: Float2D = np.asarray(np.linalg.lstsq(flat[:, chosen], flat, rcond=None)[0])
     K[np.abs(K) < RANK_TOLERANCE] = 0.0
-    return leads, K
+    return chosen, K
 
 
 def _move_to_tip(
-    values: Float1D, cov: Float2D, leads: Int1D, K: Float2D, nominal: Robot
+    values: Float1D, cov: Float2D, chosen: Int1D, K: Float2D, nominal: Robot
 ) -> tuple[Float1D, Float2D, Bool1D]:
     """Move independent parameters of the last link to the tip; mark the identifiable ones."""
     T = np.linalg.inv(nominal.T_last_tip)
     to_tip = np.array([inertia.transform(unit, T) for unit in np.eye(10)]).T
-    chain = to_tip @ np.eye(10)[:, leads]
+    tip_map = to_tip @ np.eye(10)[:, chosen]
     # The combinations of parameters about the last link that are not identifiable.
-    blind: Float2D = np.delete(np.eye(10), leads, axis=1)
-    blind[leads] = -np.delete(K, leads, axis=1)
-    identifiable = np.abs(to_tip @ blind).max(axis=1, initial=0.0) < 1e-6
-    return chain @ values, chain @ cov @ chain.T, identifiable
+    unidentifiable: Float2D = np.delete(np.eye(10), chosen, axis=1)
+    unidentifiable[chosen] = -np.delete(K, chosen, axis=1)
+    identifiable = np.abs(to_tip @ unidentifiable).max(axis=1, initial=0.0) < 1e-6
+    return tip_map @ values, tip_map @ cov @ tip_map.T, identifiable
 
 
 def _make_failure(estimate: Estimate, message: str) -> PayloadEstimate:
@@ -222,28 +226,28 @@ def _make_failure(estimate: Estimate, message: str) -> PayloadEstimate:
 
 
 def _make_estimate(
-    phi: Float1D, cov: Float2D, shown: Bool1D, estimate: Estimate
+    phi: Float1D, cov: Float2D, identifiable: Bool1D, estimate: Estimate
 ) -> PayloadEstimate:
     """Make the load of ten parameters about the tip, of which some are identifiable."""
-    std = np.where(shown, np.sqrt(np.maximum(np.diag(cov), 0.0)), np.nan)
+    std = np.where(identifiable, np.sqrt(np.maximum(np.diag(cov), 0.0)), np.nan)
     com = phi[1:4] / phi[0]
     to_com = np.hstack([-com[:, None], np.eye(3)]) / phi[0]  # c = l / m: dc = (dl - c dm) / m
     com_std = np.sqrt(np.diag(to_com @ cov[:4, :4] @ to_com.T))
-    absent = bool(shown[0] and phi[0] <= MIN_MASS_RATIO * std[0])
-    visible = shown[0] & shown[1:4] & (not absent)
+    absent = bool(identifiable[0] and phi[0] <= MIN_MASS_RATIO * std[0])
+    is_com_identifiable = identifiable[0] & identifiable[1:4] & (not absent)
     none = f"no load found: m = {phi[0]:.2g} ± {std[0]:.2g} kg; the second log must have the load"
-    swapped = bool(shown[0] and phi[0] < -MIN_MASS_RATIO * std[0])
+    swapped = bool(identifiable[0] and phi[0] < -MIN_MASS_RATIO * std[0])
     if swapped:
         none = (
             f"the first log has {-phi[0]:.4g} ± {std[0]:.2g} kg more than the second; give the log "
             f"without the load first"
         )
     return PayloadEstimate(
-        mass=float(phi[0]) if shown[0] else np.nan,
+        mass=float(phi[0]) if identifiable[0] else np.nan,
         mass_std=float(std[0]),
-        com=np.where(visible, com, np.nan),
-        com_std=np.where(visible, com_std, np.nan),
-        phi=np.where(shown, phi, np.nan),
+        com=np.where(is_com_identifiable, com, np.nan),
+        com_std=np.where(is_com_identifiable, com_std, np.nan),
+        phi=np.where(identifiable, phi, np.nan),
         phi_std=std,
         estimate=estimate,
         success=not swapped,
@@ -252,16 +256,16 @@ def _make_estimate(
 
 
 def payload_problem(
-    unloaded: Motion, loaded: Motion, nominal: Robot, basis: BaseParameters, leads: Int1D
+    unloaded: Motion, loaded: Motion, nominal: Robot, basis: BaseParameters, chosen: Int1D
 ) -> LinearProblem:
     """Stack the rows of both motions, with the chosen parameters of the load as the last ones."""
     parts = []
-    symbols, units = [LOAD_SYMBOLS[k] for k in leads], [LOAD_UNITS[k] for k in leads]
+    symbols, units = [LOAD_SYMBOLS[k] for k in chosen], [LOAD_UNITS[k] for k in chosen]
     for motion in (unloaded, loaded):
         problem = build_problem(motion, nominal, basis)
-        columns: Float2D = np.zeros((len(problem.W), len(leads)))
+        columns: Float2D = np.zeros((len(problem.W), len(chosen)))
         if motion is loaded:
-            columns = payload_columns(motion, nominal)[:, leads]
+            columns = payload_columns(motion, nominal)[:, chosen]
         parts.append(extend_problem(problem, columns, symbols, units))
     return stack_problems(parts)
 
@@ -274,10 +278,10 @@ def list_load_unknowns(nominal: Robot) -> Int1D:
     last = parameters.inertial_slice(nominal.dof - 1)
     Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
     flat = Y.reshape(-1, 10)
-    leads = np.sort(1 + independent_columns(flat[:, 1:]))
-    mass = flat[:, 0] - flat[:, leads] @ np.linalg.lstsq(flat[:, leads], flat[:, 0], rcond=None)[0]
+    free = np.sort(1 + independent_columns(flat[:, 1:]))
+    mass = flat[:, 0] - flat[:, free] @ np.linalg.lstsq(flat[:, free], flat[:, 0], rcond=None)[0]
     if np.linalg.norm(mass) <= RANK_TOLERANCE * max(float(np.linalg.norm(flat)), 1e-300):
         raise RankDeficientError(
             "the mass of the load is not identifiable without its COM; give mass and COM"
         )
-    return leads
+    return free

@@ -46,7 +46,7 @@ ROW_TIME = 5e-3
 """Time over which innovations are averaged to a row [s]; sensitivities change more slowly."""
 
 MIN_STEP = 1e-7
-"""Torque of a step over the whole torque below which it is a rounding error."""
+"""Minimum torque of a step over the whole torque; a smaller step is a rounding error."""
 
 SETTLING_TIME_CONSTANTS = 5.0
 """Time constants of constant gains after which the start has decayed."""
@@ -83,11 +83,11 @@ def find_settled_samples(bandwidth: float, recording: RecordedLog) -> Bool1D:
     Samples without positions, and those before the effect of the start or of a gap has decayed, are
     excluded.
     """
-    sound, step = recording.valid.all(axis=1), bandwidth * recording.dt
-    missed = np.where(sound, 0.0, step)
-    missed[0] += MAX_GAP_TIME_CONSTANTS * np.exp(SETTLING_TIME_CONSTANTS)
-    unrest = scipy.signal.lfilter([1.0], [1.0, -np.exp(-step)], missed)
-    return np.asarray(sound & (unrest <= MAX_GAP_TIME_CONSTANTS))
+    valid, step = recording.valid.all(axis=1), bandwidth * recording.dt
+    gap_time = np.where(valid, 0.0, step)
+    gap_time[0] += MAX_GAP_TIME_CONSTANTS * np.exp(SETTLING_TIME_CONSTANTS)
+    decaying_gap_time = scipy.signal.lfilter([1.0], [1.0, -np.exp(-step)], gap_time)
+    return np.asarray(valid & (decaying_gap_time <= MAX_GAP_TIME_CONSTANTS))
 
 
 def slopes_by_part(
@@ -141,7 +141,7 @@ class _GaussNewton:
         robot, columns = make_simulated_robot(self.problem, beta), self.problem.basis.columns
         results = [self.observe(robot, recording, columns) for recording in self.problem.recordings]
         observers = [observer for observer in results if observer is not None]
-        rows = self._rows(observers, beta) if len(observers) == len(results) else None
+        rows = self._linearize(observers, beta) if len(observers) == len(results) else None
         if rows is None:
             return beta, None, "the model of weighted least squares does not follow the motion"
         for _ in range(MAX_ROUNDS):
@@ -150,7 +150,7 @@ class _GaussNewton:
             if not fit.success:
                 return beta, None, fit.message
             step = fit.beta - beta
-            # The step does not change the torque, as at convergence without noise.
+            # Without noise, standard deviations vanish; then a constant torque shows convergence.
             change, size = (np.linalg.norm(x) for x in (self.problem.W @ step, self.problem.y))
             if change < MIN_STEP * size or (np.abs(step) < STEP_TOLERANCE * fit.std).all():
                 return fit.beta, fit, ""
@@ -169,16 +169,16 @@ class _GaussNewton:
         noise: Float1D,
     ) -> tuple[Float1D, LinearProblem] | None:
         """Halve a step until it reduces the cost; return the parameters and their rows."""
-        before = _cost(rows, beta, noise)
+        before = _compute_cost(rows, beta, noise)
         for k in range(MAX_HALVINGS):
             new = beta + 0.5**k * step
-            further = self._rows(observers, new)
-            if further is not None and _cost(further, new, noise) < before:
-                return new, further
+            new_rows = self._linearize(observers, new)
+            if new_rows is not None and _compute_cost(new_rows, new, noise) < before:
+                return new, new_rows
         return None
 
-    def _rows(self, observers: list[Observer], beta: Float1D) -> LinearProblem | None:
-        """Linearize the problem about parameters; None if their model diverges from the motion."""
+    def _linearize(self, observers: list[Observer], beta: Float1D) -> LinearProblem | None:
+        """Linearize the problem about `beta`; None if the model diverges from the motion."""
         self.evaluations += 1
         robot, columns = make_simulated_robot(self.problem, beta), self.problem.basis.columns
         sensitivities, errors = [], []  # weighted, of shapes (m, n, b) and (m, n)
@@ -230,7 +230,7 @@ def _sum_samples(x: Float, step: int) -> Float:
     return np.asarray(x[:used].reshape(-1, step, *x.shape[1:]).sum(axis=1) / np.sqrt(step))
 
 
-def _cost(rows: LinearProblem, beta: Float1D, noise: Float1D) -> float:
+def _compute_cost(rows: LinearProblem, beta: Float1D, noise: Float1D) -> float:
     """Compute the mean square of the innovations over that of their noise."""
     residual = rows.unstack_rows(rows.y - rows.W @ beta)
     return float(((residual / noise) ** 2).mean())

@@ -52,7 +52,7 @@ class LinearProblem:
     recordings: tuple[RecordedLog, ...] = ()
     """Recordings of the logs, if an estimator uses them; rows may be a part of them."""
     period: float | None = None
-    """Period [s], if the rows are one motion and hold two periods of it."""
+    """Period [s], if the rows are one motion of at least two periods."""
     repeats: bool = False
     """Whether residuals repeat with the period, so that periods are not independent."""
     start: float = 0.0
@@ -191,10 +191,9 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
 def extend_problem(
     problem: LinearProblem, columns: Float2D, symbols: Sequence[str], units: Sequence[str]
 ) -> LinearProblem:
-    """Append columns, whose parameters are not those of a robot.
+    """Append columns of parameters that do not belong to the robot.
 
-    Among the estimators of full parameters, only the consistent one fits them, in addition to its
-    robot.
+    Of the estimators of full parameters, only `Consistent` fits them, in addition to its robot.
 
     Columns are the torque per unit parameter [N m or N], shape (N n, e), and come last. Raises
     `ShapeError` if their rows are not those of the problem, or there is not one column per symbol.
@@ -242,9 +241,9 @@ def get_robot_basis(problem: LinearProblem) -> BaseParameters:
 
 
 def select_columns(problem: LinearProblem, columns: Sequence[int] | Int1D) -> LinearProblem:
-    """Select some base parameters of a problem, ascending; the others are zero.
+    """Select some base parameters of a problem, in ascending order; the others are zero.
 
-    It has no nominal robot.
+    The result has no nominal robot.
     """
     basis, which = problem.basis, np.array(columns, dtype=np.intp)
     smaller = replace(
@@ -275,8 +274,8 @@ def stack_problems(problems: Sequence[LinearProblem]) -> LinearProblem:
     y = np.concatenate([problem.y for problem in problems])
     parts = [problem.instruments for problem in problems if problem.instruments is not None]
     instruments = np.vstack(parts) if len(parts) == len(problems) else None
-    every = all(problem.recordings for problem in problems)
-    recordings = tuple(part for problem in problems for part in problem.recordings if every)
+    all_recorded = all(problem.recordings for problem in problems)
+    recordings = tuple(part for problem in problems for part in problem.recordings if all_recorded)
     joined = replace(first, W=W, y=y, instruments=instruments, recordings=recordings)
     return joined if len(problems) == 1 else replace(joined, period=None)
 

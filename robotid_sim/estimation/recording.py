@@ -34,7 +34,7 @@ class RecordedLog:
         freeze(self, self.q.shape, "tau")
         freeze(self, self.q.shape[1:], "dq", "position_noise")
         if self.valid.shape != self.q.shape:
-            raise ShapeError(f"sound has shape {self.valid.shape}, expected {self.q.shape}")
+            raise ShapeError(f"valid has shape {self.valid.shape}, expected {self.q.shape}")
         if abs(self.lead) > 0.5001 * self.dt:
             raise OptionError(
                 f"the time offset of a position is {self.lead:g} s, more than half a sample"

@@ -42,21 +42,21 @@ from robotid_sim.estimation.reduction import Reduction
 
 
 @jit
-def rotate_rows(factors: Float, rows: Float, keep: float) -> None:
+def rotate_rows(factors: Float, rows: Float, factor: float) -> None:
     """Rotate rows into upper triangular factors, in place, sample by sample.
 
-    Factors have shape (n, d, d), rows (N, n, d); previous rows are multiplied by `keep` with every
-    sample.
+    Factors have shape (n, d, d), rows (N, n, d); with every sample, previous rows are multiplied by
+    `factor`.
     """
     samples, n, d = rows.shape
     for k in range(samples):
         for j in range(n):
             R, row = factors[j], rows[k, j].copy()
             for i in range(d):
-                size = math.hypot(keep * R[i, i], row[i])
-                c, s = (1.0, 0.0) if size == 0.0 else (keep * R[i, i] / size, row[i] / size)
+                size = math.hypot(factor * R[i, i], row[i])
+                c, s = (1.0, 0.0) if size == 0.0 else (factor * R[i, i] / size, row[i] / size)
                 for m in range(i, d):
-                    old = keep * R[i, m]
+                    old = factor * R[i, m]
                     R[i, m] = c * old + s * row[m]
                     row[m] = c * row[m] - s * old
 
@@ -68,7 +68,7 @@ class RunningFit:
     reduction: Reduction
     """Factors of the rows, older ones with lower weight."""
     double_rate_reduction: Reduction
-    """The same with twice the forgetting rate, for the covariance."""
+    """Factors with twice the forgetting rate, for the covariance."""
 
     @classmethod
     def start(cls, problem: LinearProblem) -> "RunningFit":
@@ -78,7 +78,7 @@ class RunningFit:
         return cls(empty, empty)
 
     def update(self, problem: LinearProblem, fading: float) -> "RunningFit":
-        """Update the state by rows of a problem; older weights fall by `fading` per sample."""
+        """Add the rows of a problem; `fading` multiplies older weights with every sample."""
         rows = np.dstack([problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)])
         first = _update_reduction(self.reduction, rows, fading)
         return RunningFit(
@@ -140,14 +140,14 @@ class RecursiveLeastSquares(Estimator):
             block = choose_block_length(problem, fit.beta, self.block)
             weight = np.sqrt(self._compute_fading(problem) ** np.arange(problem.samples)[::-1])
             faded = map_rows(problem, lambda rows: rows * weight[:, None, None])
-            # Whole blocks up to the last row.
+            # Whole blocks that end with the last row
             length = min(max(1, round(block / problem.dt)), problem.samples)
-            late = slice(problem.samples % length * problem.dof, None)
+            whole_blocks = slice(problem.samples % length * problem.dof, None)
             faded = replace(
                 faded,
-                W=faded.W[late],
-                y=faded.y[late],
-                random=None if faded.random is None else faded.random[late],
+                W=faded.W[whole_blocks],
+                y=faded.y[whole_blocks],
+                random=None if faded.random is None else faded.random[whole_blocks],
                 instruments=None,
                 period=None,
             )
@@ -175,17 +175,17 @@ class RecursiveLeastSquares(Estimator):
             running = before.update(part, self._compute_fading(part))
             rows += len(part.y)
             result = make_result(part, "recursive-least-squares", rows, asdict(self))
-            fit = fit_reduction(running.reduction, self.rounds, result, _plain_covariance)
+            fit = fit_reduction(running.reduction, self.rounds, result, _unit_noise_covariance)
             yield replace(
                 fit, cov=None, cov_white=_white_covariance(running, fit) if fit.success else None
             )
 
     def _compute_fading(self, problem: LinearProblem) -> float:
-        """Compute the factor by which the weight of a row falls per sample."""
+        """Compute the factor of the weight of a row per sample of age."""
         return 1.0 if self.forgetting is None else math.exp(-problem.dt / self.forgetting)
 
 
-def _plain_covariance(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
+def _unit_noise_covariance(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
     del beta, weights
     return np.asarray(inverse @ inverse.T)
 

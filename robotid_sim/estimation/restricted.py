@@ -93,7 +93,7 @@ class RestrictedLeastSquares(Estimator):
             raise OptionError(f"{ESTIMATOR_NAME}: the ridge must not be negative, got {self.ridge}")
         if self.prior is not None and not 0.0 < self.prior < np.inf:
             raise OptionError(f"{ESTIMATOR_NAME}: the prior must be positive, got {self.prior}")
-        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # raises errors of both
+        WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks rounds and block
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Fit the problem; `rng` is not used.
@@ -146,13 +146,13 @@ class RestrictedLeastSquares(Estimator):
     def restrictions(self, problem: LinearProblem) -> "Restrictions":
         """Order the options by a problem's joints and parameters."""
         names, joints = problem.basis.names, problem.joint_names
-        for noun, table, names_known in (
+        for noun, table, known_names in (
             ("joint", self.joint_weights, joints),
             ("base parameter", self.fixed, names),
         ):
             for name in table:
-                if name not in names_known:
-                    raise UnknownNameError.from_names(noun, name, names_known)
+                if name not in known_names:
+                    raise UnknownNameError.from_names(noun, name, known_names)
         factors = np.array([float(self.joint_weights.get(name, 1.0)) for name in joints])
         if not factors.any():
             raise OptionError(f"{ESTIMATOR_NAME}: every joint has the weight 0; raise one")
@@ -185,7 +185,7 @@ def estimate_coloring(problem: LinearProblem, estimate: Estimate) -> tuple[Float
 
 
 def is_within(times: Float1D, windows: list[list[float]]) -> Bool1D:
-    """Return whether times lie within windows, the end of each not included, shape (N,)."""
+    """Return whether times lie within windows, whose ends are excluded, shape (N,)."""
     parts = [(times >= low) & (times < high) for low, high in windows]
     return np.asarray(np.any([np.zeros(times.size, dtype=bool), *parts], axis=0))
 
@@ -205,7 +205,7 @@ def _name_undetermined(problem: LinearProblem, undetermined: Bool1D, prior: floa
     """Name the parameters that the remaining rows do not determine; empty if there are none."""
     if not undetermined.any():
         return ""
-    consequence = ", which stay at their nominal values" if prior is None else ": the prior decides"
+    consequence = ", which keep nominal values" if prior is None else ", which follow the prior"
     names = ", ".join(np.array(problem.basis.names)[undetermined])
     return f"the rows do not determine {names}{consequence if problem.nominal is not None else ''}"
 

@@ -72,7 +72,7 @@ class RobustLeastSquares(Estimator):
         require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began, wls = time.perf_counter(), WeightedLeastSquares(block=self.block)
         fitted = wls.fit(problem, rng)
-        named: dict[str, Any] = {
+        labels: dict[str, Any] = {
             "estimator": "robust",
             "options": asdict(self),
             "criterion": self.loss,
@@ -81,7 +81,7 @@ class RobustLeastSquares(Estimator):
         while fitted.success:
             if iterations == MAX_ITERATIONS:
                 message = f"the parameters have not converged after {MAX_ITERATIONS} iterations"
-                return replace(fitted, success=False, message=message, **named)
+                return replace(fitted, success=False, message=message, **labels)
             iterations += 1
             pseudo = self._pseudo_torques(problem, fitted.beta)
             previous, fitted = fitted, wls.fit(replace(problem, y=pseudo), rng)
@@ -93,7 +93,7 @@ class RobustLeastSquares(Estimator):
         residual = problem.unstack_rows(problem.y - problem.W @ fitted.beta)
         return replace(
             fitted,
-            **named,
+            **labels,
             torque_rms=np.sqrt((residual**2).mean(axis=0)),
             pseudo=pseudo if fitted.success else None,
             seconds=time.perf_counter() - began,
@@ -103,8 +103,8 @@ class RobustLeastSquares(Estimator):
         """Compute the torques of the next least-squares fit, shape (N n,)."""
         model = problem.W @ beta
         residual = problem.unstack_rows(problem.y - model)
-        freedom = 1.0 - len(beta) / len(problem.y)
-        sigma = MAD_TO_STD * np.median(np.abs(residual), axis=0) / np.sqrt(freedom)
+        freedom_share = 1.0 - len(beta) / len(problem.y)
+        sigma = MAD_TO_STD * np.median(np.abs(residual), axis=0) / np.sqrt(freedom_share)
         sigma = np.maximum(sigma, max(1e-9 * sigma.max(), MIN_NOISE))
         u = residual / sigma
         c = TUNING_CONSTANTS[self.loss] if self.tuning is None else self.tuning

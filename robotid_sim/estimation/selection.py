@@ -86,8 +86,8 @@ class ResidualProjection:
             first += part.shape[2]
             size = np.linalg.norm((part * self.weights[:, :, None]).reshape(len(group), -1), axis=0)
             Q, R = np.linalg.qr(group)
-            shown = np.abs(np.diag(R)) > MIN_COLUMN_SHARE * size
-            gains.append(0.5 * float(((Q[:, shown].T @ residual) ** 2).sum()))
+            is_independent = np.abs(np.diag(R)) > MIN_COLUMN_SHARE * size
+            gains.append(0.5 * float(((Q[:, is_independent].T @ residual) ** 2).sum()))
         return np.array(gains)
 
 
@@ -123,7 +123,7 @@ def is_no_worse(gain: Float1D, top: Float1D, tie: float = TIE_TOLERANCE) -> bool
 
 
 def compute_gains(blocks: HeldOut, columns: Int1D, groups: Sequence[Int1D]) -> list[Float1D]:
-    """Compute the gain of the log-likelihood by groups of columns, given the others, by block."""
+    """Compute the gain of the log-likelihood, by block, of each group in addition to the others."""
     total = blocks.score(columns)
     return [total - blocks.score(np.setdiff1d(columns, group)) for group in groups]
 

@@ -153,14 +153,14 @@ def slopes_along(
     Derivatives by the parameters are for the given columns of the regressor.
     """
     q, dq, ddq, share = (x[part] for x in (motion.q, motion.dq, motion.ddq, motion.share))
-    (samples, n), every = q.shape, np.arange(robot.dof)
+    (samples, n), joints = q.shape, np.arange(robot.dof)
     T_q, T_v = rigid_slopes(robot, q, dq, ddq, dt)
-    T_v[:, every, every] += friction_slopes(coefficients_of(robot), dq)
+    T_v[:, joints, joints] += friction_slopes(coefficients_of(robot), dq)
     Y = torque_regressor(robot, q, dq, ddq, columns)
     slopes = AccelerationSlopes(
         np.empty((samples, n, 2 * n)), np.empty(Y.shape), np.empty((samples, n, n))
     )
-    filter_kernels.accelerations(mass_matrix(robot, q), T_q, T_v, share, Y, dt, *slopes)
+    filter_kernels.fill_slopes(mass_matrix(robot, q), T_q, T_v, share, Y, dt, *slopes)
     return slopes
 
 
@@ -174,11 +174,11 @@ def friction_slopes(rows: Float2D, dq: Float2D) -> Float2D:
     return np.asarray(np.maximum(Fv + Fc / eps * (1.0 - np.tanh(dq / eps) ** 2), 0.0))
 
 
-def share_of_step(dq: Float, reached: Float, ddq: Float, dt: float) -> Float:
-    """Compute the share of a step from velocity dq after which the velocity is `reached`."""
+def share_of_step(dq: Float, target: Float, ddq: Float, dt: float) -> Float:
+    """Compute the share of a step from velocity dq after which the velocity is `target`."""
     change = dt * ddq
     moved = np.abs(change) > MIN_VELOCITY_CHANGE
-    share = (reached - dq) / np.where(moved, change, 1.0)
+    share = (target - dq) / np.where(moved, change, 1.0)
     return np.asarray(np.where(moved, share, 0.5).clip(0.5, 1.0))
 
 
@@ -187,7 +187,7 @@ def rigid_slopes(
 ) -> tuple[Float, Float]:
     """Differentiate the rigid-body torques by position and velocity, (N, n, n) both.
 
-    They change slowly and are interpolated between some of the samples.
+    The derivatives change slowly; they are interpolated between some of the samples.
     """
     samples = len(q)
     knots = np.unique(
@@ -224,14 +224,14 @@ def replace_parameters(
 ) -> Estimate:
     """Replace the parameters and covariance of a weighted least-squares estimate.
 
-    Residuals and noise are those of the rows with beta, shape (b,). Random effects of the problem
-    affect every estimator about as least squares, and widen the covariances, shape (b, b),
-    accordingly. The degrees of freedom of the covariance have the shape (b,).
+    Residuals and noise are those of the rows with `beta`, shape (b,). Random effects of the problem
+    affect every estimator about as they affect least squares, and widen the covariances, shape
+    (b, b), accordingly. The degrees of freedom `dof` of the covariance have the shape (b,).
     """
     residual = problem.unstack_rows(problem.y - problem.W @ beta)
     rms = np.sqrt((residual**2).mean(axis=0))
-    freedom = 1.0 - len(beta) / len(problem.y)
-    noise = np.maximum(rms / np.sqrt(freedom), wls.noise_std)
+    freedom_share = 1.0 - len(beta) / len(problem.y)
+    noise = np.maximum(rms / np.sqrt(freedom_share), wls.noise_std)
     _, R = reduce_rows(problem).solve(1.0 / noise)
     half = random_errors(problem, 1.0 / noise, np.linalg.inv(R))
     random_cov = half @ half.T

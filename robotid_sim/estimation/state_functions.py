@@ -33,16 +33,16 @@ to gravity would be mistaken for gravity.
 
 
 def evaluate_hats(x: Float1D, knots: Float1D, period: float | None = None) -> Float2D:
-    """Evaluate the piecewise linear functions of x, one per knot, shape (N, k)."""
+    """Evaluate the hat functions of x, one per knot, shape (N, k)."""
     count = len(knots)
-    at = np.interp(x, knots, np.arange(count, dtype=float), period=period)
+    knot_position = np.interp(x, knots, np.arange(count, dtype=float), period=period)
     if period is not None:  # periodic: from the last knot to the first one
         wrapped = np.mod(x - knots[0], period) + knots[0]
         share = (wrapped - knots[-1]) / (period + knots[0] - knots[-1])
-        at = np.where(share > 0.0, count - 1 + share, at)
-    lower = np.minimum(at.astype(np.intp), count - 1)
+        knot_position = np.where(share > 0.0, count - 1 + share, knot_position)
+    lower = np.minimum(knot_position.astype(np.intp), count - 1)
     values = np.zeros((len(x), count))
-    row, upper_share = np.arange(len(x)), at - lower
+    row, upper_share = np.arange(len(x)), knot_position - lower
     values[row, (lower + 1) % count] = upper_share
     values[row, lower] = 1.0 - upper_share if count > 1 else 1.0
     return values
@@ -79,12 +79,12 @@ class Dependence(NamedTuple):
     factor: Callable[[JointStates], Float1D] | None = None
     """Factor of the functions, shape (N,)."""
     centered: bool = False
-    """Whether their mean is subtracted; the direction contains the constant."""
+    """Whether the mean of every function is subtracted; ``direction`` contains the constant."""
     lasting: bool = True
     """Whether the function is valid for other motions."""
     shared: bool = True
-    """Whether shared parameters may be the same function, as gravity of the position: excluding it
-    makes them uncertain if something else is unmodeled."""
+    """Whether parameters shared by joints may cause the same function, as gravity does for the
+    position. A fit with such a function does not determine these parameters well."""
     period: float | None = None
     level: float = 0.0
     """Variance of the common level of all values over the variance about that level."""
@@ -92,8 +92,8 @@ class Dependence(NamedTuple):
     """Whether other motions may go below the first knot, above the last."""
 
     @property
-    def is_harmless(self) -> bool:
-        """Whether a fit may always account for it: friction of the joint only."""
+    def is_own_friction(self) -> bool:
+        """Whether it describes only friction of the joint, which a fit may always include."""
         return self.lasting and not self.shared
 
     def functions(self, states: JointStates, knots: Float1D) -> Float2D:
@@ -123,7 +123,7 @@ def _place_knots(states: JointStates) -> Float1D:
     return np.geomspace(states.eps, max(top, 4.0 * states.eps), 7)
 
 
-def _span(x: Float1D, count: int) -> Float1D:
+def _space_evenly(x: Float1D, count: int) -> Float1D:
     return np.linspace(float(x.min()), float(x.max()), count)
 
 
@@ -140,12 +140,12 @@ QUANTITIES: Mapping[str, Dependence] = {
     ),
     "load": Dependence(
         lambda s: np.abs(s.load),
-        lambda s: _span(np.abs(s.load), 4),
+        lambda s: _space_evenly(np.abs(s.load), 4),
         lambda s: s.sign,
         open_ends=(True, True),
     ),
     "position": Dependence(
-        lambda s: s.q, lambda s: _span(s.q, 8), centered=True, open_ends=(True, True)
+        lambda s: s.q, lambda s: _space_evenly(s.q, 8), centered=True, open_ends=(True, True)
     ),
     "time": Dependence(
         lambda s: s.time,
@@ -212,8 +212,8 @@ def require_function_of(
     if joint not in robot.joint_names or quantity not in QUANTITIES:
         raise OptionError(f"{robot.name} has no joint '{joint}' with a '{quantity}'")
     knots, values = np.array(knots, dtype=float), np.array(values, dtype=float)
-    alike = knots.shape == values.shape and knots.ndim == 1
-    if not (alike and np.isfinite([knots, values]).all() and (np.diff(knots) > 0.0).all()):
+    is_same_shape = knots.shape == values.shape and knots.ndim == 1
+    if not (is_same_shape and np.isfinite([knots, values]).all() and (np.diff(knots) > 0.0).all()):
         raise OptionError(
             f"{joint}, {quantity}: knots must ascend and have a value each; got "
             f"{knots.tolist()} and {values.tolist()}"

@@ -60,16 +60,16 @@ class FittedTerm:
         kind = TERM_KINDS[self.term.kind]
         rows = list(zip(kind.symbols, kind.units, self.term.values, self.std, strict=True))
         if kind.constant is not None and not kind.coupled and self.term.shape is not None:
-            about = 0.0 if self.shape_std is None else self.shape_std
-            rows.append((kind.constant.name, kind.constant.unit, self.term.shape, about))
-        bounded = [len(rows) - 1] if self.at_bound else []
+            constant_std = 0.0 if self.shape_std is None else self.shape_std
+            rows.append((kind.constant.name, kind.constant.unit, self.term.shape, constant_std))
+        rows_at_bound = [len(rows) - 1] if self.at_bound else []
         return [
             " ".join(
                 [
                     f"{symbol} = {value:.4g}",
                     *([f"± {std:.2g}"] if std else []),
                     *([unit_of(unit, joint_unit)] if unit != "1" else []),
-                    *(["(at a bound of its search)"] if k in bounded else []),
+                    *(["(at a bound of its search)"] if k in rows_at_bound else []),
                 ]
             )
             for k, (symbol, unit, value, std) in enumerate(rows)
@@ -111,7 +111,7 @@ class Structure:
         return map_rows(remaining, partial(project_out, columns=columns))
 
     def robot_terms(self) -> tuple[JointTerm, ...]:
-        """Return the terms of a robot."""
+        """List the terms as those of a robot model."""
         return tuple(fitted.term for fitted in self.terms)
 
     def list_lasting_terms(self) -> tuple[JointTerm, ...]:

@@ -26,18 +26,18 @@ from robotid_sim.model.joint_terms import LOADED, SPRING, TERM_KINDS, select_kin
 from robotid_sim.model.robot import Robot
 
 PARTNER_COUNT = 3
-"""Number of further terms of its joint tried with a finalist if none gains alone."""
+"""Number of terms of the same joint that are tried with a finalist if no term gains alone."""
 
 MAX_TERMS_PER_JOINT = 5
 """Maximum mean number of terms per joint."""
 
 LOAD_ROUNDS = 2
-"""Number of selections with loads, each by the parameters of the previous one."""
+"""Maximum number of selections, each with loads by the parameters of the previous selection."""
 
 OFFSET_KIND = "offset"
 
 SIGNIFICANCE = 1.96
-"""Minimum standard deviations of a value that differs from zero: its 95 % interval excludes it."""
+"""Minimum ratio of a value to its standard deviation: its 95 % interval excludes zero."""
 
 MIN_FLOAT = float(np.finfo(float).tiny)
 
@@ -99,7 +99,7 @@ def choose_structure(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TermSearch:
-    """The greedy search for terms."""
+    """A greedy search for terms."""
 
     rows: TermRows
     candidates: list[Candidate]
@@ -112,10 +112,10 @@ class _TermSearch:
             if not best:
                 break
             chosen += best
-            moved = {j for c in best for j in (c.joint, c.partner)} - {None}
+            changed_joints = {j for c in best for j in (c.joint, c.partner)} - {None}
             chosen = [
                 self._optimize_constant(term, [o for o in chosen if o is not term])
-                if {term.joint, term.partner} & moved
+                if {term.joint, term.partner} & changed_joints
                 else term
                 for term in chosen
             ]
@@ -126,26 +126,26 @@ class _TermSearch:
         return [chosen[k] for k in needed]
 
     def _select_best(self, chosen: Sequence[Candidate]) -> list[Candidate]:
-        """Select the candidate with the largest gain, given the chosen ones, if one gains.
+        """Select the candidate of largest gain in addition to the chosen ones; empty if none gains.
 
         If no single candidate gains, two of a joint may gain together: the residual of one large
         term hides the gain of the other.
         """
         likely, margin = self._finalists(chosen)
         tried = [[self._optimize_constant(first, chosen)] for first in likely]
-        best = self._most_likely(chosen, tried, margin)
+        best = self._select_most_likely(chosen, tried, margin)
         if best or not likely:
             return best
         pairs = []
         for (first,) in tried:
             others, _ = self._finalists([*chosen, first], {first.joint, first.partner} - {None})
             pairs += [[first, second] for second in others[:PARTNER_COUNT]]
-        return self._most_likely(chosen, pairs, 2.0 * margin)
+        return self._select_most_likely(chosen, pairs, 2.0 * margin)
 
     def _finalists(
         self, chosen: Sequence[Candidate], joints: Set[int | None] | None = None
     ) -> tuple[list[Candidate], float]:
-        """Select the candidates with the largest approximate gains; return them and the margin.
+        """Select the candidates of largest approximate gain; return them and the margin.
 
         The candidates are those of some joints, or all.
         """
@@ -159,12 +159,12 @@ class _TermSearch:
         gains = self.rows.estimate_gains(chosen, remaining)
         return pick_finalists(remaining, gains, margin), margin
 
-    def _most_likely(
+    def _select_most_likely(
         self, chosen: Sequence[Candidate], tried: Sequence[list[Candidate]], margin: float
     ) -> list[Candidate]:
         """Select the candidates, or pair of them, that held-out blocks support most."""
         blocks = self.rows.sum_by_block(*chosen, *(term for group in tried for term in group))
-        count, passed = self.rows.count_columns(chosen), list[tuple[list[Candidate], Float1D]]()
+        count, accepted = self.rows.count_columns(chosen), list[tuple[list[Candidate], Float1D]]()
         sizes = [sum(term.size for term in group) for group in tried]
         for group, (fit, gain) in zip(tried, fit_groups(blocks, count, sizes), strict=True):
             places = self.rows.list_columns([*chosen, *group])[len(chosen) :]
@@ -173,15 +173,15 @@ class _TermSearch:
                 for term, columns in zip(group, places, strict=True)
             ]
             if all(positive) and robust_gain(gain) > margin:
-                passed.append((group, gain))
-        if not passed:
+                accepted.append((group, gain))
+        if not accepted:
             return []
-        top = max(passed, key=lambda p: float(p[1].sum()))[1]
-        equal = [p for p in passed if is_no_worse(p[1], top)]
+        top = max(accepted, key=lambda p: float(p[1].sum()))[1]
+        equal = [p for p in accepted if is_no_worse(p[1], top)]
         return min(equal, key=lambda p: (sum(term.size for term in p[0]), -float(p[1].sum())))[0]
 
     def _optimize_constant(self, term: Candidate, others: Sequence[Candidate]) -> Candidate:
-        """Optimize the constant of a candidate, given others."""
+        """Optimize the constant of a candidate, given the other ones."""
         kind_constant = TERM_KINDS[term.kind].constant
         if kind_constant is None or kind_constant.bounds is None or term.constant is None:
             return term
@@ -210,5 +210,5 @@ class _TermSearch:
 
 
 def _judge(gain: Float1D) -> tuple[bool, float]:
-    """Return whether a term is significant given the others, and its gain over the error."""
+    """Return whether a gain by block is significant, and its ratio to the standard error."""
     return robust_gain(gain) > MIN_GAIN, compute_certainty(gain)

@@ -44,7 +44,7 @@ class Candidate(Hypothesis):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermRows:
-    """Rows of a problem and of any term."""
+    """Rows of a problem and of the candidates for its terms."""
 
     problem: LinearProblem
     motion: Motion
@@ -176,10 +176,10 @@ def fit_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
     """
     chosen, rank = _refine_constants(rows, chosen), rows.problem.basis.rank
     problem, names = rows.problem, rows.problem.joint_names
-    fits = _fits(problem, rows, chosen)
+    fits = _fit_twice(problem, rows, chosen)
     random_effects = _rotor_torque(rows, chosen, fits.constants_fixed.beta[rank:])
     if random_effects is not problem.random:
-        fits = _fits(replace(problem, random=random_effects), rows, chosen)
+        fits = _fit_twice(replace(problem, random=random_effects), rows, chosen)
     columns, linear, fit, fitted_constants = fits
     end = rank + columns.shape[1]
     log_std = dict(zip(fitted_constants, fit.std[end:], strict=True))
@@ -197,7 +197,7 @@ def fit_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
                 gain=float(gain.sum()),
                 gain_std=float(np.sqrt(gain.size) * gain.std(ddof=1)),
                 torque=float(np.sqrt((torque**2).mean())),
-                at_bound=term.constant in _bounds(rows, term),
+                at_bound=term.constant in _compute_bounds(rows, term),
             )
         )
     cov = np.zeros((end, end)) if fit.cov is None else fit.cov
@@ -218,10 +218,10 @@ class _Fits(NamedTuple):
     """Indices of the terms whose constants were fitted too."""
 
 
-def _fits(problem: LinearProblem, rows: TermRows, chosen: Sequence[Candidate]) -> _Fits:
+def _fit_twice(problem: LinearProblem, rows: TermRows, chosen: Sequence[Candidate]) -> _Fits:
     columns = np.concatenate([c.columns for c in chosen], axis=2).reshape(len(problem.y), -1)
     linear = _fit(problem, columns)
-    # Torque per change of the logarithm of a constant, and the indices of the terms.
+    # The tangents are the torques per change of the logarithm of a constant.
     beta, tangents, fitted_constants = linear.beta[problem.basis.rank :], [], []
     for k, place in enumerate(list_groups(0, [c.size for c in chosen])):
         term = chosen[k]
@@ -249,7 +249,7 @@ def _refine_constants(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candi
     """
     best, likelihood = list(chosen), rows.fit(chosen).likelihood
     for _ in range(MAX_STEPS):
-        columns, _, fit, fitted_constants = _fits(rows.problem, rows, best)
+        columns, _, fit, fitted_constants = _fit_twice(rows.problem, rows, best)
         if not fitted_constants:
             break
         end, terms = rows.problem.basis.rank + columns.shape[1], list(best)
@@ -257,7 +257,7 @@ def _refine_constants(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candi
         for k, step in zip(fitted_constants, steps.tolist(), strict=True):
             term = best[k]
             assert term.constant is not None
-            low, high = _bounds(rows, term)
+            low, high = _compute_bounds(rows, term)
             constant = min(max(term.constant * float(np.exp(step)), low), high)
             terms[k] = rows.candidate(term.kind, term.joint, term.partner, constant)
         tried_likelihood = rows.fit(terms).likelihood
@@ -269,7 +269,7 @@ def _refine_constants(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candi
     return best
 
 
-def _bounds(rows: TermRows, term: Candidate) -> tuple[float, ...]:
+def _compute_bounds(rows: TermRows, term: Candidate) -> tuple[float, ...]:
     """Compute the bounds of the constant of a term; empty if it is not optimized."""
     constant = TERM_KINDS[term.kind].constant
     if constant is None or constant.bounds is None:

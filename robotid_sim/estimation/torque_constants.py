@@ -53,7 +53,7 @@ MAX_GAIN_SPREAD, MIN_COMMON_GAIN_ERROR = 0.05, 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TorqueConstants:
-    """True over assumed torque constants, with the resulting parameters."""
+    """Ratios of true to assumed torque constants, with the resulting parameters."""
 
     joint_names: tuple[str, ...]
     gains: Float1D
@@ -89,17 +89,17 @@ class TorqueConstants:
             return [f"The torque constants could not be estimated: {self.message}."]
         sentences = []
         joints = zip(self.joint_names, self.gains, self.std, self.determined, strict=True)
-        for name, gain, std, shown in joints:
-            if not shown:
+        for name, gain, std, is_determined in joints:
+            if not is_determined:
                 sentences.append(
                     f"The torque constant of {name} is not identifiable: mount the load farther "
                     f"from its axis."
                 )
                 continue
-            chance = "" if abs(gain - 1.0) > MAX_GAIN_DEVIATION * std else ", not significant"
+            remark = "" if abs(gain - 1.0) > MAX_GAIN_DEVIATION * std else ", not significant"
             sentences.append(
                 f"The torque constant of {name} is {gain - 1.0:+.2%} ± {std:.2%} from the assumed "
-                f"one{chance}."
+                f"one{remark}."
             )
         return sentences
 
@@ -129,17 +129,17 @@ def estimate_torque_constants(
             f"the torque of {names} is not in both logs; record it without and with the load"
         )
     phi_L = np.atleast_1d(np.asarray(load, dtype=float))
-    unknown = np.zeros(0, dtype=np.intp)
+    unknown_indices = np.zeros(0, dtype=np.intp)
     if phi_L.size == 1:
-        phi_L, unknown = (phi_L[0] * np.eye(10)[0], list_load_unknowns(nominal))
-    problem = payload_problem(unloaded, loaded, nominal, basis, unknown)
+        phi_L, unknown_indices = (phi_L[0] * np.eye(10)[0], list_load_unknowns(nominal))
+    problem = payload_problem(unloaded, loaded, nominal, basis, unknown_indices)
     torque = payload_columns(loaded, nominal) @ phi_L
     load_torque = np.concatenate([np.zeros(len(problem.y) - len(torque)), torque])
     constants = _gauss_newton(problem, load_torque, WeightedLeastSquares(block=block))
     phi = phi_L.copy()
-    phi[unknown] = constants.estimate.beta[basis.rank :]
-    of_load = (payload_columns(loaded, nominal) @ phi).reshape(-1, nominal.dof)
-    determined = np.sqrt((of_load**2).mean(axis=0)) > constants.estimate.noise_std
+    phi[unknown_indices] = constants.estimate.beta[basis.rank :]
+    load_rows = (payload_columns(loaded, nominal) @ phi).reshape(-1, nominal.dof)
+    determined = np.sqrt((load_rows**2).mean(axis=0)) > constants.estimate.noise_std
     return replace(
         constants, estimate=part_of(constants.estimate, basis.rank), determined=determined
     )
@@ -151,8 +151,8 @@ def estimate_constants_of_currents(
     """Estimate the torque constants of a motion whose torques are currents [A].
 
     The currents determine the ratios of the constants and the base parameters up to their common
-    scale; the scale is that of the nominal model at the joint with its largest torque. Currents of
-    the result do not depend on it. Raises `LogError` if the nominal model
+    scale; the scale is that of the nominal model at the joint with its largest torque. Currents
+    that the result predicts do not depend on the scale. Raises `LogError` if the nominal model
     explains the current of no joint.
     """
     problem = build_problem(motion, nominal, basis)

@@ -93,7 +93,7 @@ class TotalLeastSquares(Estimator):
             return replace(wls, success=False, message=NOISE_MESSAGE, **labels)
         block = choose_block_length(problem, beta, self.block)
         blocks = row_blocks_of(problem, block)
-        scores = _scores(problem, noise, beta, weights, ratio, blocks)
+        scores = _sum_scores(problem, noise, beta, weights, ratio, blocks)
         small_sample_factor = len(scores) / max(len(scores) - len(beta), 1)
         weighted_scores, R = scores @ bread, rows.whole(weights)[:-1, :-1] @ bread
         degrees_of_freedom = np.full(len(beta), max(blocks - len(beta) / problem.dof, 1.0))
@@ -155,7 +155,7 @@ def _bread(rows: Reduction, noise: Reduction, weights: Float1D, ratio: float) ->
     return np.asarray(inverse @ np.linalg.solve(signal, inverse.T))
 
 
-def _scores(
+def _sum_scores(
     problem: LinearProblem,
     noise: LinearProblem,
     beta: Float1D,

@@ -33,7 +33,7 @@ VELOCITY_RATIO_RANGE = (1e-3, 10.0)
 """Range of a velocity over the nominal one; the value in a file may be a guess."""
 
 START_COUNT = 17
-"""Number of values over that range for the start of a search: a ramp or a step has no slope."""
+"""Number of start values over that range: the cost has no slope where tanh is a line or a step."""
 
 RANK_TOLERANCE = 1e-10
 """Minimum relative singular value of the columns of signs."""
@@ -75,7 +75,7 @@ class SeparableProblem:
         return rows_of(self.motion, np.tanh(self.motion.dq / eps))
 
     def slopes(self, eps: Float1D) -> Float2D:
-        """Compute their derivatives by the logarithms of the velocities, shape (N, n)."""
+        """Compute the derivatives of `signs` by the logarithms of `eps`, shape (N, n)."""
         ratio = self.motion.dq / eps
         return rows_of(self.motion, -ratio * (1.0 - np.tanh(ratio) ** 2))
 
@@ -86,7 +86,7 @@ class SeparableProblem:
         return replace(self.linear, W=W, nominal=None)
 
     def tangent(self, eps: Float1D, beta: Float1D) -> Float2D:
-        """Compute the torque per change of the logarithms, shape (N n, n) [N m or N].
+        """Compute the torque per change of the logarithms of `eps`, shape (N n, n) [N m or N].
 
         The linear parameters beta are those of `design`.
         """
@@ -123,11 +123,11 @@ class Projection:
         return np.asarray(self.y - U @ (U.T @ self.y))
 
     def jacobian(self, x: Float1D) -> Float2D:
-        """Compute its derivative by x in the form of [2], shape (N n, a)."""
-        U, to_levels = self._make_sign_basis(x)
-        levels = np.zeros(self.problem.linear.dof)
-        levels[self.active] = to_levels @ (U.T @ self.y)
-        D = self._project_out(self._weigh(self.problem.slopes(self.eps(x)) * levels))
+        """Compute the derivative of `residual` by x in the form of [2], shape (N n, a)."""
+        U, to_coefficients = self._make_sign_basis(x)
+        coefficients = np.zeros(self.problem.linear.dof)
+        coefficients[self.active] = to_coefficients @ (U.T @ self.y)
+        D = self._project_out(self._weigh(self.problem.slopes(self.eps(x)) * coefficients))
         return np.asarray(-(D - U @ (U.T @ D)))
 
     def search_grid(self, x: Float1D, grid: Float2D) -> Float1D:
@@ -153,7 +153,7 @@ class Projection:
         return gains
 
     def _make_sign_basis(self, x: Float1D) -> tuple[Float2D, Float2D]:
-        """Return an orthonormal basis of the columns of signs and the map to their levels."""
+        """Compute an orthonormal basis of the columns of signs and the map to coefficients."""
         C = self._project_out(self._weigh(self.problem.signs(self.eps(x))))
         U, s, Vt = np.linalg.svd(C, full_matrices=False)
         rank = int((s > RANK_TOLERANCE * s[0]).sum())
@@ -172,7 +172,7 @@ class Search:
 
     eps: Float1D
     log_std: Float1D
-    """Standard deviation of their logarithms for white residuals; NaN if idle."""
+    """Standard deviation of the logarithm of `eps` for white residuals; NaN if not searched."""
     at_bound: Bool1D
     """Joints whose velocity ended at its bound."""
     gain: Float1D
@@ -211,8 +211,8 @@ def search(
     _, s, Vt = np.linalg.svd(J, full_matrices=False)
     identifiable = s > 1e-8 * max(float(s.max(initial=0.0)), 1e-300)
     variance = ((Vt[identifiable] / s[identifiable, None]) ** 2).sum(axis=0)
-    blind = (Vt[~identifiable] ** 2).sum(axis=0) > 1e-6  # velocities that are not identifiable
-    log_std[active] = np.where(blind, np.inf, np.sqrt(variance))
+    unseen = (Vt[~identifiable] ** 2).sum(axis=0) > 1e-6  # not identifiable
+    log_std[active] = np.where(unseen, np.inf, np.sqrt(variance))
     at_bound = np.zeros(start.shape, dtype=bool)
     at_bound[active] = np.minimum(result.x - lower, upper - result.x) < 1e-3
     gain = np.zeros(start.shape)

@@ -4,8 +4,8 @@ r"""Variance components of a linear model, selected one by one by restricted lik
 
 The fixed effects :math:`\beta` are projected out; the likelihood of the residual depends only on
 the variances [1]_. A component enters if its likelihood ratio would be improbable without it. The
-variance then lies at the bound of its range: the ratio is zero with probability one half, else
-chi-squared with one degree of freedom [2]_.
+variance of an absent one lies at the bound of its range, so that the ratio is zero with probability
+one half, else chi-squared with one degree of freedom [2]_.
 
 References
 ----------
@@ -60,7 +60,7 @@ class _Contrasts:
     largest: Float1D
     """Logarithm of the largest variance of every component, shape (c,)."""
 
-    def set_components(self, active: Sequence[int], log_variances: Float1D) -> "_Contrasts":
+    def include_in_noise(self, active: Sequence[int], log_variances: Float1D) -> "_Contrasts":
         """Include the active components in the noise."""
         if not active:
             return self
@@ -142,29 +142,29 @@ def choose_components(
     active: list[int] = []
     logs: Float1D = np.zeros(0)
     while len(active) < len(groups):
-        remaining = contrasts.set_components(active, logs)
+        remaining = contrasts.include_in_noise(active, logs)
         gains = {c: remaining.gain(c) for c in range(len(groups)) if c not in active}
-        improbable = {
+        significant = {
             c: gain
             for c, gain in gains.items()
             if 0.5 * chdtrc(1, max(gain[1], 0.0)) <= significance / len(groups)
         }
-        first = [c for c in improbable if c not in last] or list(improbable)
-        if not first:
+        preferred = [c for c in significant if c not in last] or list(significant)
+        if not preferred:
             break
-        active.append(max(first, key=lambda c: improbable[c][1]))
-        logs = _optimum(contrasts, active, np.append(logs, improbable[active[-1]][0]))
+        active.append(max(preferred, key=lambda c: significant[c][1]))
+        logs = _optimize(contrasts, active, np.append(logs, significant[active[-1]][0]))
     variances, ratios = np.zeros(len(groups)), np.zeros(len(groups))
     variances[active] = np.exp(logs)
     for position, c in enumerate(active):
         others = [other for other in active if other != c]
-        ratios[c] = contrasts.set_components(others, np.delete(logs, position)).gain(c)[1]
+        ratios[c] = contrasts.include_in_noise(others, np.delete(logs, position)).gain(c)[1]
     u = contrasts.effects(active, logs)
     beta = np.linalg.solve(R[:b, :b], R[:b, -1] - R[:b, b : b + k] @ u)
     return VarianceComponents(variances, ratios, u, beta)
 
 
-def _optimum(contrasts: _Contrasts, active: Sequence[int], start: Float1D) -> Float1D:
+def _optimize(contrasts: _Contrasts, active: Sequence[int], start: Float1D) -> Float1D:
     result = minimize(
         partial(contrasts.cost, active),
         start,

@@ -346,7 +346,7 @@ def test_a_prior_tells_of_what_the_rows_do_not_show(problem):
     known = project_nominal(problem)
     assert own.beta[k] == pytest.approx(known.beta[k], rel=1e-9)  # nothing else bears on it
     assert own.std[k] == pytest.approx(0.1 * known.std[k], rel=1e-9)
-    assert "the prior decides" in own.message
+    assert "which follow the prior" in own.message
 
 
 def test_failure_is_data(problem):

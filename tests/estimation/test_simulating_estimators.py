@@ -176,5 +176,5 @@ def test_recordings_that_cannot_be_are_refused(data):
         replace(recording, lead=recording.dt)
     with pytest.raises(OptionError, match="noise of its positions"):
         replace(recording, position_noise=0.0 * recording.position_noise)
-    with pytest.raises(ShapeError, match="sound"):
+    with pytest.raises(ShapeError, match="valid"):
         replace(recording, valid=recording.valid[1:])
