@@ -1,1 +1,1 @@
-"""What a robot is: bodies, joints, friction, and their URDF form."""
+"""Model of a robot: bodies, joints and friction, and its files (URDF, MJCF, SDF)."""

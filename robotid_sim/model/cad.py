@@ -91,20 +91,20 @@ def link_solid(
     convex_hull: bool = False,
     collision: bool = False,
 ) -> tuple[Solid, tuple[str, ...]]:
-    """Return the union of shapes in the frame of their body, and the meshes replaced by hulls.
+    """Return the union of shapes, in the frame of their body, and meshes replaced by hulls.
 
     Where a body has no shapes of the requested kind (visual or collision), the other kind is used.
-    Overlaps count once; a mesh may have cavities, its own overlaps count twice.
+    Overlaps of shapes count once. A mesh may have cavities; overlaps within one mesh count twice.
 
     With `convex_hull`, the hull replaces a mesh that is not closed; with `collision`, collision
     shapes replace visual ones. `owner` is the owner of the shapes, for messages. Raises
     `OptionError` if there is no shape, `FileFormatError` if a mesh is missing, unreadable, or not
     closed.
     """
-    asked = [shape for shape in shapes if shape.collision is collision]
+    requested_shapes = [shape for shape in shapes if shape.collision is collision]
     hulls: list[str] = []
     solids = []
-    for shape in asked or shapes:
+    for shape in requested_shapes or shapes:
         solid = _shape_solid(shape, owner)
         if shape.mesh is not None and (count := solid.open_edges):
             if not convex_hull:
@@ -133,7 +133,7 @@ def vertices(shape: GeometryShape) -> Float2D | None:
 
 
 def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
-    """Return masses in proportion to positive volumes whose sum is `total` to the last bit [kg].
+    """Divide the mass `total` [kg] in proportion to `volumes`; the masses add up to it exactly.
 
     The sum is exact in any order: the shares are whole multiples of the spacing of floating-point
     numbers at `total`. Each is rounded down, and the remaining steps go to the largest remainders.
@@ -157,9 +157,9 @@ def inertia_from_geometry(
 ) -> CadInertia:
     """Return a robot with the inertia of its geometry at uniform density.
 
-    Friction, drives and limits stay; the robot's own inertia is not used and may be impossible. The
-    fixed base takes its share of the total mass [kg] where it has geometry, because the mass on a
-    data sheet includes it. With `convex_hull` and `collision` shapes are taken as in `link_solid`.
+    Friction, drives and limits stay; the robot's own inertia is ignored, and may be physically
+    inconsistent. A fixed base with geometry gets its share of `total_mass` [kg], because the mass
+    on a data sheet includes the base. `convex_hull` and `collision` are those of `link_solid`.
 
     Raises `OptionError` if a movable body has no geometry, `FileFormatError` if a mesh is missing,
     unreadable, or not closed and `convex_hull` is False.

@@ -1,8 +1,8 @@
 """Robots that ship with the package, and loading of a robot by name or path.
 
 The links of the URDFs have the inertia of their meshes. The parameters that papers print,
-physically consistent or not, are in a ``published.toml`` beside them, with a physically consistent
-set for the engine.
+physically consistent or not, are in a ``published.toml`` next to the URDF, with a physically
+consistent set for the engine.
 """
 
 import tomllib
@@ -45,7 +45,7 @@ def load_robot(robot: str | Path, **options: Any) -> Robot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedParameters:
-    """Parameters as a paper prints them, for the links up to `tip`; maybe physically inconsistent.
+    """Parameters of the links up to `tip` as a paper prints them; maybe physically inconsistent.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class PublishedParameters:
     name: str
     """Name of the set, such as ``table-2``."""
     summary: str
-    """Description of the set and how the print was read."""
+    """Description of the set, and how the printed numbers were interpreted."""
     source: str
     """The paper."""
     tip: str
@@ -65,7 +65,7 @@ class PublishedParameters:
     phi: Float1D
     """Full parameters in the URDF's link frames, layout of `Robot.parameters`, shape (14 n,)."""
     frames: tuple[Float2D, ...]
-    """The paper's link frames in the URDF's, each of shape (4, 4)."""
+    """The paper's link frames in the link frames of the URDF, each of shape (4, 4)."""
 
 
 def list_published_sets(robot: str) -> dict[str, str]:
@@ -155,7 +155,7 @@ def load_published_print(robot: str, name: str | None = None) -> dict[str, dict[
 
 
 def make_published_links(robot: str) -> Robot:
-    """Build only the links that a paper treats, from its set for the engine.
+    """Build a robot of only the links that a paper treats, from its set for the engine.
 
     The chain ends at the same link as that of `load_published_parameters`, but has no links behind
     it: the wrist, which `load_robot` with that tip locks and adds to the last link, is omitted.
@@ -165,7 +165,7 @@ def make_published_links(robot: str) -> Robot:
 
 
 def make_published_plant(robot: str, tip: str | None = None) -> Robot:
-    """Build a catalog robot whose first links are a paper's set for the engine.
+    """Build a catalog robot whose first links have the parameters of a paper's set for the engine.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def make_published_plant(robot: str, tip: str | None = None) -> Robot:
 
 
 def make_published_robot(robot: str, name: str | None = None) -> Robot:
-    """Return a catalog robot with a published set in its links and all else as in its URDF.
+    """Build a catalog robot whose inertial parameters are those of a published set.
 
     Friction and rotors stay the catalog's, because the sets differ only in the bodies.
 
@@ -208,7 +208,7 @@ def make_published_robot(robot: str, name: str | None = None) -> Robot:
     Returns
     -------
     robot : Robot
-        Formal: for dynamics and controllers, never for the engine or a writer.
+        With `Robot.formal`: for dynamics and controllers, never for the engine or a writer.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def apply_published(robot: Robot, published: PublishedParameters) -> Robot:
     Returns
     -------
     robot : Robot
-        Formal.
+        With `Robot.formal`.
     """
     return _replace_bodies(robot, published, formal=True)
 
@@ -254,9 +254,9 @@ def _read_published(
 ) -> dict[str, Any]:
     path = catalog().get(robot, Path(robot)).parent / "published.toml"
     if robot not in catalog() or not path.is_file():
-        have = ", ".join(n for n, p in catalog().items() if (p.parent / path.name).is_file())
+        names = ", ".join(n for n, p in catalog().items() if (p.parent / path.name).is_file())
         raise UnknownNameError(
-            f"robot '{robot}' has no published parameters beside its URDF; robots that have: {have}"
+            f"robot '{robot}' has no published parameters; robots with published ones: {names}"
         )
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=parse_float)

@@ -13,7 +13,7 @@ from robotid_sim.inputs import read_beside
 
 
 def catalog_folder() -> Path:
-    """Return the folder of the catalog: inside an installed package, else beside its source."""
+    """Return the folder of the catalog: in an installed package, or next to the package source."""
     package = Path(str(files("robotid_sim")))
     installed = package / "urdf"
     return installed if installed.is_dir() else package.parent / "urdf"
@@ -57,13 +57,13 @@ def _find_published(name: str) -> Path | None:
         files = [file for file in installed if file.name in file_names]
         if files:
             return Path(str(min(files, key=str).locate())).resolve()
-    place = f"robot_descriptions.{name}"  # other modules of the package are not robots
+    module_name = f"robot_descriptions.{name}"  # other modules of the package are not robots
     is_robot = name.endswith("_description") and find_spec("robot_descriptions") is not None
-    if not is_robot or find_spec(place) is None:
+    if not is_robot or find_spec(module_name) is None:
         return None
     try:  # downloads a repository if it is not cached
-        module = import_module(place)
-    except Exception as error:  # of Git, or of the network
+        module = import_module(module_name)
+    except Exception as error:  # errors of Git or of the network
         text = " ".join(str(error).split())
         raise UnknownNameError(f"robot_descriptions cannot fetch '{name}': {text}") from error
     files_of = [getattr(module, key, None) for key in ("URDF_PATH", "XACRO_PATH", "MJCF_PATH")]

@@ -21,7 +21,7 @@ MAX_SUGGESTIONS = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """A movable body: the link behind a chain joint with all that is fixed to it."""
+    """A movable body: the link behind a chain joint, fused with all links fixed to it."""
 
     joint: UrdfJoint
     """The chain joint that moves the body."""
@@ -58,8 +58,8 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
     alone, bodies with several movable branches divide the path from the root to the tip into
     sections; the base is the start of the section with the most joints, such as the torso that
     carries an arm. Without a tip, the base is the root, and the tip is the link with the most free
-    joints on the way to it, among equals the one with the fewest links on the way. Mimic joints,
-    and all joints behind the first body with several movable branches, are not free.
+    joints between root and link; of several such links, the one with the fewest links between.
+    Mimic joints, and all joints behind the first body with several movable branches, are not free.
 
     Raises `UnknownNameError` if a name is not a link of the robot, `UrdfError` if the tip is not
     below the base or no joint moves between them.
@@ -107,7 +107,7 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LinkPlace:
-    """Place of a link: body (by the chain joint's name), pose there, and whether locked."""
+    """Place of a link: its body, by the name of the chain joint, and its pose in that body."""
 
     body: str | None
     T_body_link: Float2D

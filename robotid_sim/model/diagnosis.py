@@ -12,7 +12,7 @@ from robotid_sim.model.cad import vertices
 from robotid_sim.model.geometry import Link
 from robotid_sim.model.robot import Robot
 
-MASSLESS_WARNING = "Bullet moves it as a body of zero mass; ours fuses it or refuses the joint"
+MASSLESS_WARNING = "Bullet moves it as a body of zero mass; robotid fuses it or refuses the joint"
 ZEROED_WARNING = "Bullet would set its whole tensor to zero and only print a line"
 NEGATIVE_WARNING = "Bullet would load it, and the simulation would diverge"
 BOUNDARY_WARNING = "at the triangle boundary: rounding in a file may make Bullet zero the tensor"
@@ -45,7 +45,7 @@ class BodyDiagnosis:
     """Eigenvalues of the pseudo-inertia, ascending, shape (4,); none negative if it is physically
     consistent."""
     com_inside: bool | None
-    """Whether the COM lies in the convex hull of the body's geometry; None if that is not known."""
+    """Whether the COM lies in the convex hull of the body's geometry; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ class RepairReport:
     """Changes made by a repair."""
 
     metric: str
-    """Minimized distance."""
+    """Description of the minimized distance."""
     distance: Float1D
     """Relative Frobenius distance of the tensor about the COM, by body, shape (n,)."""
     changed: tuple[tuple[str, float, float], ...]
@@ -99,9 +99,9 @@ def diagnose_body(link: Link) -> BodyDiagnosis:
 
 
 def is_in_hull(points: Float2D, x: Float1D) -> bool | None:
-    """Return whether a point lies in the convex hull of others; None if they span no volume.
+    """Return whether `x` lies in the convex hull of `points`; None if these span no volume.
 
-    The points have the shape (N, 3), `x` is a single one.
+    `points` has the shape (N, 3), `x` the shape (3,).
     """
     try:
         hull = ConvexHull(points)

@@ -48,8 +48,8 @@ def write_urdf(
 
     Comments, visuals, transmissions and the rest of the file that the robot was read from are kept.
     What URDF cannot represent (`Ia`, `Fo`, `eps`, acceleration limit, chain ends) goes into one
-    ``<robotid>`` element, which other loaders ignore and ours reads back, and `Ia` also into the
-    ``<transmission>`` of its joint. A mesh that is missing keeps its name.
+    ``<robotid>`` element, which only robotid reads; `Ia` is also written to the
+    ``<transmission>`` of its joint. The name of a missing mesh does not change.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def write_urdf(
     path : str or Path
         File to write.
     meshes : MeshMode
-        Whether meshes are copied, kept or named as in a ROS package.
+        Whether meshes are copied, or keep their names, or are named as in a ROS package.
 
     Returns
     -------
-    lacking : tuple of str
-        Mesh files that are missing.
+    missing : tuple of str
+        Notes on mesh files that are missing, one sentence each.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def write_urdf(
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> file = Path(mkdtemp()) / "arm.urdf"
-    >>> lacking = rid.write_urdf(robot, file)
+    >>> missing = rid.write_urdf(robot, file)
     >>> rid.load_robot(file).joint_names
     ('joint_1', 'joint_2')
     """
@@ -101,17 +101,17 @@ def list_urdf_losses(robot: Robot) -> tuple[str, ...]:
         sentences.append(
             f"URDF cannot represent rotor inertia, up to {largest.rotor_inertia:.3g} "
             f"{'kg' if largest.prismatic else 'kg m²'} at {largest.name}: Drake reads it from "
-            "<transmission>, MuJoCo from MJCF; PyBullet, Pinocchio and Gazebo leave it out."
+            "<transmission>, MuJoCo from MJCF; PyBullet, Pinocchio and Gazebo omit it."
         )
     if any(law.Fv or law.Fc for law in friction):
         sentences.append(
-            "Friction stands in <dynamics>: MuJoCo uses all of it, PyBullet and Drake the viscous "
-            "part alone, Pinocchio reads it and leaves it out of the torques."
+            "Friction is written to <dynamics>: MuJoCo uses all of it, PyBullet and Drake only the "
+            "viscous part; Pinocchio reads it but omits it from the torques."
         )
     if any(law.Fo for law in friction):
-        sentences.append("Friction offsets are read by robotid alone.")
+        sentences.append("Only robotid reads friction offsets.")
     if robot.terms:
-        sentences.append(f"Terms of joints are read by robotid alone: {names_of(robot.terms)}.")
+        sentences.append(f"Only robotid reads joint terms: {names_of(robot.terms)}.")
     hulls = [s.mesh for link in robot.links for s in link.shapes if s.collision and s.mesh]
     if unread := sorted({mesh.suffix.lower() for mesh in hulls}.difference(MUJOCO_MESH_SUFFIXES)):
         sentences.append(
@@ -138,7 +138,7 @@ def _text_of(root: etree._Element) -> bytes:
 
 
 def _tree(robot: Robot) -> etree._Element:
-    """Return the file that the robot was read from, or a bare one, with the robot's numbers."""
+    """Build the XML of the robot's file, or of a minimal file, with the robot's numbers."""
     root = _skeleton(robot)
     if robot.document is not None:
         root = parse_xml(robot.document.xml, robot.document.path)
@@ -168,18 +168,18 @@ def _tree(robot: Robot) -> etree._Element:
 
 
 def _skeleton(robot: Robot) -> etree._Element:
-    """Return a bare URDF tree for a robot that was not read from a file."""
+    """Build a minimal URDF tree for a robot that was not read from a file."""
     root = etree.Element("robot", name=robot.name)
     etree.SubElement(root, "link", name=robot.base)
     names = [link.name for link in robot.links]
-    ends = [
+    chain_joints = [
         (name, joint.name, "prismatic" if joint.prismatic else "revolute", joint.T_parent_joint)
         for name, joint in zip(names, robot.joints, strict=True)
     ]
     if robot.tip not in names:
-        ends.append((robot.tip, f"{robot.tip}_fixed", "fixed", robot.T_last_tip))
+        chain_joints.append((robot.tip, f"{robot.tip}_fixed", "fixed", robot.T_last_tip))
     parent = robot.base
-    for k, (child, name, kind, T) in enumerate(ends):
+    for k, (child, name, kind, T) in enumerate(chain_joints):
         etree.SubElement(root, "link", name=child)
         element = etree.SubElement(root, "joint", name=name, type=kind)
         rpy = rpy_from_rotation(T[:3, :3])
@@ -201,7 +201,7 @@ def _write_body(root: etree._Element, robot: Robot, link: Link) -> None:
         phi -= next(b for b in chain.bodies if b.joint.child == link.name).phi_locked
         if inertia.inconsistency(phi) is None:
             _write_inertial(root, link.name, phi)
-        else:  # the rest of the link itself is impossible: make the locked joints rigid
+        else:  # the link alone would be physically inconsistent: make the locked joints rigid
             for joint in root.findall("joint"):
                 child = joint.find("child")
                 if child is not None and child.get("link") in link.locked:
@@ -229,7 +229,7 @@ def _write_inertial(root: etree._Element, name: str, phi: Float1D) -> None:
 
 
 def inertial_element(phi: Float1D) -> etree._Element:
-    """Return ten parameters as the ``<inertial>`` of a URDF, axes along those of the link."""
+    """Return ten parameters as the ``<inertial>`` of a URDF, with the axes of the link."""
     mass, com, central = inertia.unpack(phi)
     element = etree.Element("inertial")
     etree.SubElement(element, "origin", xyz=number_text(com), rpy="0 0 0")
@@ -246,17 +246,17 @@ def _write_joint(root: etree._Element, robot: Robot, k: int) -> None:
     dynamics = _child(element, "dynamics")
     dynamics.set("damping", number_text(joint.friction.Fv))
     dynamics.set("friction", number_text(joint.friction.Fc))
-    stated = {} if robot.document is None else robot.document.joints[joint.name].limits
+    file_values = {} if robot.document is None else robot.document.joints[joint.name].limits
     values = {"velocity": joint.velocity}
     if element.get("type") != "continuous":
         values |= {"lower": joint.lower, "upper": joint.upper}
     if np.isfinite(joint.effort):
         values["effort"] = joint.effort
-    elif stated.get("effort") != 0.0:
+    elif file_values.get("effort") != 0.0:
         values["effort"] = 0.0  # no limit
     limit = _child(element, "limit")
     for key, value in values.items():
-        if stated.get(key) != value:
+        if file_values.get(key) != value:
             limit.set(key, number_text(value))
 
 
@@ -276,7 +276,7 @@ def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: M
             place = folder.package if mode is MeshMode.PACKAGE else MESH_FOLDER
             element.set("filename", f"{place}/{folder.add(file)}")
         else:
-            folder.miss(name, *(["is outside of its folder, its name is kept"] if outside else []))
+            folder.add_note(name, *(["is outside its folder, its name is kept"] if outside else []))
     if folder.has_files:  # MuJoCo takes the names without their folders
         settings = _child(root, "mujoco")
         compiler = _child(settings, "compiler")
@@ -305,14 +305,14 @@ HARDWARE_INTERFACE = "hardware_interface/EffortJointInterface"
 
 
 def write_rotor_inertia(root: etree._Element, robot: Robot) -> list[etree._Element]:
-    """Add rotor inertia to the actuators of joints; return transmissions that were added.
+    """Add rotor inertia to the actuators of joints; return the added transmissions.
 
-    Where one joint has a rotor, every joint gets an actuator: Drake drives only joints with one.
+    If any joint has a rotor, every joint gets an actuator: Drake drives no joint without actuator.
     """
-    added, driven = [], any(joint.rotor_inertia > 0.0 for joint in robot.joints)
+    added, has_rotor = [], any(joint.rotor_inertia > 0.0 for joint in robot.joints)
     for joint in robot.joints:
         actuator = _actuator(root, joint.name)
-        if actuator is None and driven:
+        if actuator is None and has_rotor:
             names = {element.get("name") for element in root.findall("transmission")}
             name = f"{joint.name}_transmission"
             while name in names:
@@ -332,7 +332,7 @@ def write_rotor_inertia(root: etree._Element, robot: Robot) -> list[etree._Eleme
 
 
 def _actuator(root: etree._Element, joint: str) -> etree._Element | None:
-    """Return the one actuator of a transmission that moves this joint alone."""
+    """Return the actuator of the transmission that moves only this joint; None if there is none."""
     for transmission in root.findall("transmission"):
         moved = [e.get("name") for e in transmission.findall("joint")]
         actuators = transmission.findall("actuator")
@@ -342,10 +342,10 @@ def _actuator(root: etree._Element, joint: str) -> etree._Element | None:
 
 
 def _gear_ratio(actuator: etree._Element) -> float:
-    """Return the ratio that the file gives, one if there is none."""
+    """Return the gear ratio that the file gives; 1 if there is none."""
     entry = _entry(actuator, "gear_ratio")
-    stated = None if entry is None else entry.get("value")
-    for text in (stated, actuator.findtext("mechanicalReduction")):
+    file_values = None if entry is None else entry.get("value")
+    for text in (file_values, actuator.findtext("mechanicalReduction")):
         try:
             ratio = abs(float(text or ""))
         except ValueError:

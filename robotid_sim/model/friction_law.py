@@ -1,7 +1,7 @@
-r"""Friction laws of a simulated plant, all cases of one formula.
+r"""Friction laws of a simulated plant, which may differ from the friction of its model.
 
-Every law is a case of one formula, per joint, with its numbers derived from the robot's own Fv and
-Fc, so that the shares below mean the same on a large and on a small joint:
+Every law is a case of one formula, per joint, with numbers relative to the robot's own Fv and Fc,
+so that an option means the same for a large and for a small joint:
 
 .. math::
     F(\dot q, l) = F_v^\pm \dot q + F_o + \left[ F_c^\pm + (F_s^\pm - F_c^\pm)\,
@@ -9,14 +9,10 @@ Fc, so that the shares below mean the same on a large and on a small joint:
 
 with coefficients that depend on the direction, the Stribeck velocity :math:`v_s`, its shape
 :math:`\delta`, the share :math:`\mu` of the transmitted torque l, and for sigma either the smooth
-sign :math:`\tanh(\dot q / \epsilon)` or the set-valued one, which lets a joint stick [1]_.
+sign :math:`\tanh(\dot q / \epsilon)` or the set-valued sign, which lets a joint stick [1]_.
+Laws with further terms are in `robotid_sim.model.term_laws`.
 
-A fit keeps the friction model of its Robot: what a law adds to it is model error.
-
-Friction of the simulated plant where it differs from its model: laws for any robot.
-
-All are cases of the formula in `robotid_sim.model.friction_law`, with numbers relative to the
-robot's own Fv and Fc, or have terms beside it, see `robotid_sim.model.term_laws`.
+A fit uses the friction model of its Robot: the difference from the law is model error.
 
 References
 ----------
@@ -136,14 +132,14 @@ def require(law: FrictionLaw, name: str, low: float, high: float) -> None:
     law : FrictionLaw
         A dataclass.
     name : str
-        A field of it.
+        Name of a field of `law`.
     low, high : float
-        Bounds, both allowed.
+        Bounds, both included.
 
     Raises
     ------
     OptionError
-        If the option lies beyond, or is not a number.
+        If the option lies outside the bounds, or is not a number.
     """
     value = getattr(law, name)
     if not low <= value <= high:  # also refuses nan
@@ -173,7 +169,7 @@ class Stribeck(FrictionLaw):
     r"""Stribeck friction: it decreases from the static to the Coulomb level with velocity.
 
     :math:`[F_c + (F_s - F_c) e^{-|\dot q / v_s|^\delta}] \tanh(\dot q / \epsilon) + F_v \dot q`
-    [1]_. The velocity should be some times the robot's eps, or the smooth sign hides the peak.
+    [1]_. The velocity should be several times the robot's eps; else the smooth sign hides the peak.
 
     References
     ----------
@@ -216,9 +212,9 @@ class Asymmetric(FrictionLaw):
     """
 
     coulomb: float = 0.1
-    """Share a by which Fc is larger forward and smaller backward."""
+    """Relative difference a of Fc: larger forward, smaller backward."""
     viscous: float = 0.1
-    """Share a of Fv."""
+    """Relative difference a of Fv."""
 
     def __post_init__(self) -> None:
         require(self, "coulomb", -1.0, 1.0)
@@ -228,8 +224,8 @@ class Asymmetric(FrictionLaw):
         """Return the coefficients; see `FrictionLaw`."""
         columns: dict[str, ArrayLike] = {}
         for side, sign in (("forward", 1.0), ("backward", -1.0)):
-            dry = [(1.0 + sign * self.coulomb) * joint.friction.Fc for joint in robot.joints]
-            columns[f"Fc_{side}"] = columns[f"Fs_{side}"] = dry
+            Fc = [(1.0 + sign * self.coulomb) * joint.friction.Fc for joint in robot.joints]
+            columns[f"Fc_{side}"] = columns[f"Fs_{side}"] = Fc
             columns[f"Fv_{side}"] = [
                 (1.0 + sign * self.viscous) * joint.friction.Fv for joint in robot.joints
             ]
@@ -256,7 +252,7 @@ class LoadDependent(FrictionLaw):
     """
 
     share: float = 0.05
-    """Friction mu per transmitted torque [N m per N m]; some percent, the loss of a gear."""
+    """Friction mu per transmitted torque [N m per N m]; a few percent, as the loss of a gear."""
 
     def __post_init__(self) -> None:
         require(self, "share", 0.0, MAX_LOAD_SHARE)
@@ -335,25 +331,25 @@ def evaluate_coefficients(law: FrictionLaw, robot: Robot) -> Float2D:
     Raises
     ------
     OptionError
-        If they have a different shape, are not finite, or have a sign that adds energy or for which
-        the formula is not defined.
+        If the coefficients have a wrong shape, are not finite, or have a sign that adds energy or
+        for which the formula is not defined.
     """
-    what = f"friction law '{FRICTION_LAWS.name_of(law)}'"
+    owner = f"friction law '{FRICTION_LAWS.name_of(law)}'"
     shape = (robot.dof, len(COLUMNS))
     try:
         rows = readonly(law.coefficients(robot), shape=shape, name="coefficients").copy()
     except ShapeError as error:
         raise OptionError(
-            f"{what}: {error}; coefficients(robot) returns a finite row per joint with the columns "
+            f"{owner}: {error}; coefficients(robot) must return a finite row per joint, columns "
             f"{', '.join(COLUMNS)}"
         ) from error
     for name in COLUMNS:
-        values, least = column(rows, name), "positive" if name in POSITIVE_COLUMNS else "0 or more"
-        bad = values <= 0.0 if name in POSITIVE_COLUMNS else values < 0.0
-        if name not in SIGNED_COLUMNS and bad.any():
-            j = int(np.argmax(bad))
+        values, sign = column(rows, name), "positive" if name in POSITIVE_COLUMNS else "0 or more"
+        is_invalid = values <= 0.0 if name in POSITIVE_COLUMNS else values < 0.0
+        if name not in SIGNED_COLUMNS and is_invalid.any():
+            j = int(np.argmax(is_invalid))
             raise OptionError(
-                f"{what}: {name} of joint '{robot.joint_names[j]}' is {values[j]:g}; it must be "
-                f"{least}, so correct coefficients(robot)"
+                f"{owner}: {name} of joint '{robot.joint_names[j]}' is {values[j]:g}; it must be "
+                f"{sign}, correct coefficients(robot)"
             )
     return rows

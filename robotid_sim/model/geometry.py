@@ -1,7 +1,7 @@
 """Rigid transforms, the shapes that a URDF attaches to links, and a movable body of the chain.
 
-The module also checks URDF elements for doubled, negative or absurdly large ones, and reads the
-joint terms of the ``<robotid>`` element.
+The module also checks a URDF for duplicate elements and for negative or implausible numbers, and
+reads the joint terms of the ``<robotid>`` element.
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ def rotation_from_rpy(rpy: Float1D) -> Float2D:
 
 
 def rpy_from_rotation(rotation: Float2D) -> Float1D:
-    """Return roll, pitch, yaw [rad]; at the pitch of +-90 degrees the roll is zero."""
+    """Return roll, pitch, yaw [rad]; at a pitch of ±90 degrees the roll is zero."""
     cos_pitch = np.hypot(rotation[0, 0], rotation[1, 0])
     pitch = np.arctan2(-rotation[2, 0], cos_pitch)
     if cos_pitch < 1e-9:
@@ -53,7 +53,7 @@ def rpy_from_rotation(rotation: Float2D) -> Float1D:
 
 
 def number_text(values: ArrayLike) -> str:
-    """Return one or more numbers with all their bits, as XML holds them; without negative zeros."""
+    """Return numbers as text with all their bits, separated by spaces, without negative zeros."""
     return " ".join(repr(float(value) + 0.0) for value in np.ravel(values))
 
 
@@ -128,7 +128,7 @@ FIRST_CHILDREN = {
     "visual": ("origin", "geometry", "material"),
     "collision": ("origin", "geometry"),
 }
-"""Children of which the first is taken, as by readers of ROS, Pinocchio and Bullet."""
+"""Children of which only the first is read, as in ROS, Pinocchio and Bullet."""
 
 SIZE_ATTRIBUTES = {
     "box": "size",
@@ -146,7 +146,7 @@ MAX_VALUES = {
     **{(tag, key): (1e3, "m") for tag, keys in SIZE_ATTRIBUTES.items() for key in keys.split()},
     **{("dynamics", key): (1e6, "N m s/rad, N m") for key in ("damping", "friction")},
 }
-"""Implausible values by element and attribute, and the unit that was probably meant."""
+"""Maximum plausible value, and its unit, by element and attribute."""
 
 
 def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
         for tag, count in counts.items():
             if count > 1:
                 second = element.findall(tag)[1]
-                text = f"<{tag}> stands {count} times; keep one of them"
+                text = f"<{tag}> occurs {count} times; keep one of them"
                 _fail(path, second, f"{_owner(element)}: {text}")
     for tag, key in MAX_VALUES:
         for element in root.iter(tag):
@@ -215,7 +215,7 @@ def _remove_flat_shapes(root: etree._Element, path: Path) -> list[str]:
 
 
 def _numbers(element: etree._Element, key: str) -> list[float]:
-    """Return the numbers of an attribute; empty if one is invalid, which its reader refuses."""
+    """Return the numbers of an attribute; empty if one is invalid (its reader refuses it)."""
     try:
         return [float(word) for word in element.get(key, "").split()]
     except ValueError:

@@ -101,9 +101,9 @@ def transform(phi: Float1D, T_a_b: Float2D) -> Float1D:
 
 
 def frame_map(frames: Sequence[Float2D]) -> Float2D:
-    """Return the matrix from the parameters of bodies, each in its frame b, to those in frames a.
+    """Return the matrix that transforms the parameters of all bodies from frames b to frames a.
 
-    The frames are ``T_a_b`` of every body, shape (4, 4) each.
+    `frames` has the pose ``T_a_b`` of every body, shape (4, 4) each.
     """
     maps = [np.transpose([transform(e, T) for e in np.eye(10)]) for T in frames]
     return np.asarray(block_diag(*maps))
@@ -169,8 +169,8 @@ class OutlyingEntry(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.name} = {self.value:.4g} does not fit the others, a decimal point? "
-            f"{self.correct:.4g} would"
+            f"{self.name} = {self.value:.4g} does not fit the other entries; {self.correct:.4g} "
+            "would, with the decimal point moved"
         )
 
 
@@ -206,7 +206,7 @@ MIN_GYRATION = 1e-6
 """Radius of gyration below which a body has no extent in a direction [m]."""
 
 POINT_GYRATION = 1e-3
-"""Radius of gyration of such a body for MuJoCo [m]."""
+"""Radius of gyration that a body without extent gets for MuJoCo [m]."""
 
 
 def is_point(phi: Float1D) -> bool:
@@ -216,7 +216,7 @@ def is_point(phi: Float1D) -> bool:
 
 
 def add_extent(phi: Float1D) -> Float1D:
-    """Return a body for MuJoCo: a point mass becomes a ball of a millimeter."""
+    """Return the parameters of a body for MuJoCo: a point mass gets the extent `POINT_GYRATION`."""
     if not is_point(phi):
         return phi
     mass, com, central = unpack(phi)
@@ -250,7 +250,7 @@ def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
 
 
 def _clip_eigenvalues(matrix: Float2D, margin: float) -> Float2D:
-    """Return the nearest matrix with eigenvalues of at least a share of the largest one."""
+    """Raise the eigenvalues of a matrix to at least `margin` times the largest one."""
     values, axes = np.linalg.eigh(matrix)
     floor = margin * max(values.max(), np.finfo(float).tiny)
     return np.asarray((axes * np.maximum(values, floor)) @ axes.T)

@@ -77,11 +77,11 @@ UNLIMITED_EFFORT = 1e9
 """Torque limit that means no limit in files [N m or N]."""
 
 MIN_VELOCITY = 1e-5
-"""Least limit of velocity, and of acceleration, of a joint [rad/s, rad/s^2, or in m]."""
+"""Minimum limit of velocity [rad/s or m/s] and of acceleration [rad/s^2 or m/s^2]."""
 
 ASSUMED_REVOLUTE_LIMITS = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi}  # [rad], [rad/s]
 ASSUMED_PRISMATIC_LIMITS = {"lower": -1.0, "upper": 1.0, "velocity": 1.0}  # [m], [m/s]
-"""Limits of joints that have none, where the user agrees to them."""
+"""Limits of joints without limits, if the user permits assumed ones."""
 
 
 @public_value
@@ -182,7 +182,7 @@ def joint_from_urdf(
     *,
     urdf_friction: bool,
 ) -> tuple[Joint, list[str]]:
-    """Return a joint with defaults filled in, and what was assumed for that."""
+    """Build a joint with defaults for missing values; return it and notes on assumed values."""
     notes: list[str] = []
     limits = _limits(document, source, override, notes)
     prismatic = source.kind == "prismatic"
@@ -220,10 +220,10 @@ def joint_from_urdf(
 def list_missing_limits(
     source: UrdfJoint, override: Mapping[str, float], *, assume: bool
 ) -> tuple[str, ...]:
-    """List missing limits of a joint, of lower, upper and velocity.
+    """List which of the limits lower, upper and velocity are missing for a joint.
 
-    A URDF may omit a bound that is zero, but not both. Two equal bounds count as none where limits
-    may be assumed, for exporters write 0 for missing ones.
+    A URDF may omit one bound that is zero, but not both. With `assume`, two equal bounds count as
+    missing, because exporters write 0 for missing limits.
     """
     stated = {**source.limits, **override}
     bounds = () if stated.keys() & {"lower", "upper"} else ("lower", "upper")
@@ -240,9 +240,9 @@ def add_assumed_limits(
     *,
     assume: bool,
 ) -> tuple[dict[str, dict[str, float]], list[str]]:
-    """Add assumed limits to the overrides of joints; return them and a note.
+    """Add assumed limits to the overrides of joints; return all overrides and a note.
 
-    Raises `UrdfError` if limits are missing and none may be assumed; it names all of them.
+    Raises `UrdfError`, with the names of all missing limits, if some are missing and not `assume`.
     """
     complete = {name: dict(values) for name, values in overrides.items()}
     missing = {
@@ -250,23 +250,23 @@ def add_assumed_limits(
         for joint in sources
         if (names := list_missing_limits(joint, complete.get(joint.name, {}), assume=assume))
     }
-    words = "; ".join(f"'{joint.name}' {', '.join(names)}" for joint, names in missing.items())
+    listed = "; ".join(f"'{joint.name}' {', '.join(names)}" for joint, names in missing.items())
     if missing and not assume:
-        where = "add them to <limit> or robot.toml"
+        remedy = "add them to <limit> or robot.toml"
         if document.format != "URDF":
-            where = (
+            remedy = (
                 f"{document.format} cannot represent velocity limits, add what is missing to a "
                 f'robot.toml with urdf = "{document.path.name}"'
             )
         document.fail(
             next(iter(missing)).line,
-            f"limits of joints are missing: {words}; {where}, or take "
-            "+-3.14 rad and 3.14 rad/s, +-1 m and 1 m/s by --assume-limits",
+            f"limits of joints are missing: {listed}; {remedy}, or take "
+            "±3.14 rad and 3.14 rad/s, ±1 m and 1 m/s by --assume-limits",
         )
     for joint, names in missing.items():
         table = ASSUMED_PRISMATIC_LIMITS if joint.kind == "prismatic" else ASSUMED_REVOLUTE_LIMITS
         complete.setdefault(joint.name, {}).update({name: table[name] for name in names})
-    return complete, [f"limits missing in the {document.format}: {words}"] if missing else []
+    return complete, [f"limits missing in the {document.format}: {listed}"] if missing else []
 
 
 def _require_radians(
@@ -287,11 +287,11 @@ def _require_radians(
 def _usable_range(
     source: UrdfJoint, bounds: tuple[float, float], notes: list[str]
 ) -> tuple[float, float]:
-    """Return the bounds of a joint, assumed ones if the file has none."""
+    """Return `bounds`, or assumed ones if they are too wide to be limits."""
     if bounds[1] - bounds[0] < UNLIMITED_RANGE:
         return bounds
     table = ASSUMED_PRISMATIC_LIMITS if source.kind == "prismatic" else ASSUMED_REVOLUTE_LIMITS
-    text = f"taken as no limit, +-{table['upper']:.3g} assumed"
+    text = f"taken as no limit, ±{table['upper']:.3g} assumed"
     notes.append(f"position range of {bounds[1] - bounds[0]:g} {text}")
     return table["lower"], table["upper"]
 
@@ -335,12 +335,12 @@ def _limits(
 
 
 def _effort(document: UrdfDocument, source: UrdfJoint, effort: float, notes: list[str]) -> float:
-    """Return a torque limit, infinite if the file has none."""
+    """Check the torque limit of a joint; return it, infinite if the file has none."""
     if effort < 0.0:
         text = f"joint '{source.name}' has a negative effort limit ({effort:g})"
         document.fail(source.line, f"{text}; 0 means none")
     if 0.0 < effort < MIN_EFFORT:
-        text = f"joint '{source.name}' has an effort limit of {effort:g}, which holds no link"
+        text = f"joint '{source.name}' has an effort limit of {effort:g}, too small to move a link"
         document.fail(source.line, f"{text}; 0 means none")
     if 0.0 < effort < UNLIMITED_EFFORT:
         return effort

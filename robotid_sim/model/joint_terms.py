@@ -1,4 +1,4 @@
-r"""Terms of a joint's torque beside rigid bodies, :math:`F_v \dot q + F_c s + F_o` and the rotor.
+r"""Joint torques in addition to rigid bodies, rotor and :math:`F_v \dot q + F_c s + F_o`.
 
 A kind of term has a name, parameters, at most one nonlinear constant and a description; the numbers
 of one joint are a `JointTerm`. The torque of a term along a motion is that of
@@ -118,7 +118,7 @@ TERM_KINDS: Mapping[str, TermKind] = {
 """All kinds by name."""
 
 NONE, ALL, AUTO = "none", "all", "auto"
-"""Names for no kind, for all kinds, and for all where they are needed."""
+"""Names that select no kind, all kinds, and all kinds if the log requires terms."""
 
 COUPLED, LOADED, PRESLIDING, WARMING = (
     *("coupled-joints", "load-dependent-friction", "presliding", "warming"),
@@ -126,7 +126,7 @@ COUPLED, LOADED, PRESLIDING, WARMING = (
 """Kinds that need more than the state of their joint."""
 
 SPRING, COUNTERBALANCE = "spring", "counterbalance"
-"""Kinds that a robot.toml can state beside coupled joints."""
+"""Kinds that a robot.toml can state, in addition to coupled joints."""
 
 TIME_KINDS = (WARMING,)
 """Kinds that depend on time and do not transfer to another motion."""
@@ -196,7 +196,7 @@ def require_terms_of(
 
 
 def names_of(terms: Sequence[JointTerm]) -> str:
-    """Describe terms."""
+    """List kind and joint of every term in one text."""
     return ", ".join(dict.fromkeys(f"{term.kind} of {term.joint}" for term in terms))
 
 
@@ -204,13 +204,13 @@ class LinearSpring(NamedTuple):
     """A linear spring, as other tools represent it."""
 
     stiffness: float
-    """[N m/rad or N/m]."""
+    """Stiffness [N m/rad or N/m]."""
     rest: float
     """Position at which it has no torque [rad or m]."""
 
 
 def linear_springs(terms: Sequence[JointTerm]) -> dict[str, LinearSpring]:
-    """Return linear springs by joint, without springs of negative stiffness."""
+    """Sum up the linear springs of each joint; joints with negative stiffness are omitted."""
     sums: dict[str, Any] = {}
     for term in terms:
         if term.kind == SPRING:
@@ -234,7 +234,7 @@ def describe_omissions(terms: Sequence[JointTerm]) -> tuple[str, ...]:
 
 
 def unit_of(unit: str, joint_unit: str) -> str:
-    """Return a unit of a kind for a joint in rad or m."""
+    """Insert the units of a joint in rad or m into `unit`, a unit of a `TermKind`."""
     torque = "N m" if joint_unit == "rad" else "N"
     return unit.replace("{t}", torque).replace("{q}", joint_unit)
 
@@ -242,7 +242,7 @@ def unit_of(unit: str, joint_unit: str) -> str:
 def select_kinds(names: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds of terms that a fit may select, in order; ``all`` selects all.
 
-    ``none`` alone selects no kind, and ``auto`` alone is kept: all kinds, where they are needed.
+    ``none`` alone selects no kind; ``auto`` alone is returned as it is.
 
     Raises `UnknownNameError` if a name is unknown, `OptionError` if no fit can select it.
     """

@@ -1,4 +1,4 @@
-"""Mesh files of a written model: copied beside it, or left in place.
+"""Mesh files of a written model: copied to a folder next to it, or not copied.
 
 A portable model has its meshes in a folder ``meshes`` beside it, under unique names, together with
 the materials and textures to which they refer. An existing file is never overwritten: it is used if
@@ -64,11 +64,11 @@ def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
     `is_reference_allowed` lets the URDF name it.
     """
     folder = real_path(urdf).parent
-    scheme, _, place = filename.partition("://")
+    scheme, _, package_path = filename.partition("://")
     if scheme not in ("package", "model"):
         file = folder / filename.removeprefix("file://")
         return file, not is_reference_allowed(urdf, file)
-    package, _, relative = place.lstrip("/").partition("/")
+    package, _, relative = package_path.lstrip("/").partition("/")
     package_folder = find_package(package, urdf, relative)
     file = (package_folder or folder / package) / relative
     return file, not is_reference_allowed(
@@ -77,10 +77,10 @@ def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
 
 
 def find_package(package: str, owner: Path, relative: str = "") -> Path | None:
-    """Find the folder of a ROS package or model that a file names, and that contains a given file.
+    """Find the folder of the ROS package or model `package` that contains the file `relative`.
 
-    It is a folder of that name above the file, beside one of the folders above, or in the search
-    paths.
+    It is a folder with this name above the file `owner`, in one of the folders above it, or in the
+    search paths.
     """
     folder = real_path(owner).parent
     roots = [folder, *folder.parents[:-1]]
@@ -130,7 +130,7 @@ def require_mesh_file(path: Path) -> None:
 
 
 class MeshMode(StrEnum):
-    """Mode in which a written model names its meshes."""
+    """Way in which a written model names its meshes."""
 
     COPY = "copy"
     """Copied, with names relative to the model: the folder can be moved."""
@@ -143,7 +143,7 @@ class MeshMode(StrEnum):
 class MeshFolder:
     """The folder of meshes beside a model file; nothing is written before `save`.
 
-    The model will refer to the meshes; the source is the file that refers to them now.
+    `model` is the file to write; `source` is the file from which the model was read.
     """
 
     def __init__(self, model: Path, source: Path | None = None) -> None:
@@ -170,7 +170,7 @@ class MeshFolder:
         return self._names[source]
 
     def place(self, name: str, content: bytes) -> str:
-        """Return the name under which a content will be saved: `name`, or one with a number."""
+        """Return the name under which `content` will be saved: `name`, with a number if in use."""
         path = Path(name)
         for k in count(1):
             name = path.name if k == 1 else f"{path.stem}-{k}{path.suffix}"
@@ -185,7 +185,7 @@ class MeshFolder:
                 break
         return name
 
-    def miss(self, name: str, why: str = "is missing, its name is kept") -> None:
+    def add_note(self, name: str, why: str = "is missing, its name is kept") -> None:
         """Add a note, once, that a mesh is not in the folder."""
         note = f"mesh {name} {why}"
         if note not in self.notes:
@@ -219,7 +219,7 @@ class MeshFolder:
         return bool(self._content)
 
     def _rename_references(self, source: Path, content: bytes) -> bytes:
-        """Replace the files that a content refers to by the names of their copies."""
+        """Replace the file names in the content of a mesh file by the names of their copies."""
         pattern = REFERENCE_PATTERNS.get(source.suffix.lower())
         if pattern is None:
             return content

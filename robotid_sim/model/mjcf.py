@@ -45,7 +45,7 @@ def write_mjcf(
     `FileFormatError` if a file cannot be written, or a different file has the name of its side car.
     """
     if meshes is MeshMode.PACKAGE:
-        raise OptionError("MJCF knows no packages; choose --meshes copy or keep")
+        raise OptionError("MJCF does not support packages; choose --meshes copy or keep")
     folder = mesh_folder(robot, path, massless="it has no mass, which MuJoCo requires")
     require_side_car(path)
     root = etree.Element("mujoco", model=robot.name)
@@ -150,22 +150,22 @@ def _mesh_asset(
     try:
         require_mesh(shape, "the robot")
         if mode is MeshMode.COPY and shape.mesh.suffix.lower() in MUJOCO_MESH_SUFFIXES:
-            where = folder.add(shape.mesh)
+            file_name = folder.add(shape.mesh)
         elif mode is MeshMode.COPY:
-            where = folder.place(f"{shape.mesh.stem}.stl", read_mesh(shape.mesh).stl())
+            file_name = folder.place(f"{shape.mesh.stem}.stl", read_mesh(shape.mesh).stl())
         elif shape.mesh.suffix.lower() in MUJOCO_MESH_SUFFIXES:
-            where = real_path(shape.mesh).as_posix()
+            file_name = real_path(shape.mesh).as_posix()
         else:
             raise FileFormatError(f"MuJoCo reads {', '.join(MUJOCO_MESH_SUFFIXES)} only")
     except (FileFormatError, MissingExtraError) as error:
-        folder.miss(str(shape.mesh), f"is omitted: {error}")
+        folder.add_note(str(shape.mesh), f"is omitted: {error}")
         return None
     scale = number_text(shape.size)
     for mesh in assets:
-        if (mesh.get("file"), mesh.get("scale")) == (where, scale):
+        if (mesh.get("file"), mesh.get("scale")) == (file_name, scale):
             return str(mesh.get("name"))
     name = f"mesh_{len(assets)}"
-    etree.SubElement(assets, "mesh", name=name, file=where, scale=scale)
+    etree.SubElement(assets, "mesh", name=name, file=file_name, scale=scale)
     return name
 
 

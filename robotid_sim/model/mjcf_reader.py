@@ -52,17 +52,17 @@ MAX_ELEMENTS = 1e5
 """Maximum number of elements of all files, including replicas."""
 
 COUNT_ATTRIBUTES = ("count", "nrow", "ncol", "width", "height", "params", "nsample")
-"""Attributes whose numbers are multiplied."""
+"""Attributes with numbers of parts; the product of these numbers is limited."""
 
 FOLDER_ATTRIBUTES = ("assetdir", "meshdir", "texturedir")
-"""Attributes with folders of the files that others name."""
+"""Attributes of ``<compiler>`` with the folders of meshes, textures and other files."""
 
 _COMMENT_PATTERN = re.compile(r"<!--.*?-->", re.DOTALL)
 _DECLARATION_PATTERN = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
 
 
 def mjcf_parts(file: Path) -> dict[Path, bytes]:
-    """Read an MJCF file and those that it includes, the file itself first.
+    """Read an MJCF file and all files that it includes; the file itself comes first.
 
     Raises `UrdfError` if one is not well-formed XML, or has too many elements, `FileFormatError` if
     a file that one names is not a regular one, is too large, or is not below the folder.
@@ -111,9 +111,9 @@ def _require_readable(file: Path, place: Path, element: etree._Element, path: Pa
 
 
 def _places(names: list[str], bases: set[Path], folders: set[str]) -> list[Path]:
-    """Find files of these names by any of MuJoCo's rules."""
-    spelled = {each for name in names for each in (name, Path(name).name)}  # also without folders
-    places = {base / folder / each for base, folder, each in product(bases, folders, spelled)}
+    """List the existing files that MuJoCo may read for `names`, in all folders it searches."""
+    forms = {form for name in names for form in (name, Path(name).name)}
+    places = {base / folder / form for base, folder, form in product(bases, folders, forms)}
     return sorted(place for place in places if os.path.lexists(place) and not place.is_dir())
 
 
@@ -181,7 +181,7 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
     """
     file = Path(path)
     spec, model = _compile(file)
-    # Settings that a writer of robotid put beside the file, if any.
+    # Settings that robotid wrote next to the file, if any.
     content = read_beside(file, file.with_suffix(".toml").name)
     stated = content if content.get("model") == file.name else {}
     names = MjcfNames(model, str(stated.get("base", WORLD_LINK)), spec.modelname or file.stem)

@@ -36,7 +36,7 @@ FIXED_GAIN, NO_BIAS = 0, 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MjcfDrives:
-    """Drives of every joint, by its number in the model, and notes on other actuators."""
+    """Drives of every joint, by the joint's number in the model, and notes on other actuators."""
 
     effort: Float1D
     """Torque limit [N m or N], zero where there is none, shape (njnt,)."""
@@ -44,7 +44,7 @@ class MjcfDrives:
     Fc: Float1D
     Ia: Float1D
     coupled: Mapping[int, int]
-    """Joints bound by an equality constraint, and the joint that they follow: -1 for a constant."""
+    """Joints with an equality constraint, and the joint that each follows (-1: a constant)."""
     springs: tuple[JointTerm, ...]
     notes: tuple[str, ...]
 
@@ -74,9 +74,9 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         if (curves := getattr(model, field, None)) is None:
             continue
         rows = single if field.startswith("jnt") else model.jnt_dofadr[single]
-        bent = [joint_names[j] for j, row in zip(single, curves[rows], strict=True) if row.any()]
-        if bent:
-            notes.append(f"{words} beyond its linear part is omitted: {', '.join(bent)}")
+        curved = [joint_names[j] for j, row in zip(single, curves[rows], strict=True) if row.any()]
+        if curved:
+            notes.append(f"{words} beyond its linear part is omitted: {', '.join(curved)}")
     equal = [e for e in range(model.neq) if model.eq_type[e] == EQUALITY_JOINT_TYPE]
     coupled = {int(model.eq_obj1id[e]): int(model.eq_obj2id[e]) for e in equal}
     if names := ", ".join(dict.fromkeys(joint_names[j] for j in coupled)):
@@ -170,7 +170,7 @@ OTHER_SHAPE_NAMES = {0: "plane", 1: "height field", 4: "ellipsoid", 8: "signed d
 MIN_HIDDEN_GROUP = 3
 """First group of geoms that MuJoCo's viewer hides by default."""
 
-JOINT_KINDS = {
+URDF_KINDS = {
     FREE_JOINT_TYPE: "floating",
     BALL_JOINT_TYPE: "floating",
     HINGE: "revolute",
@@ -186,7 +186,7 @@ class MjcfTree:
         self._folder = Path(spec.modelfiledir) / (spec.meshdir or "")
         self.root = etree.Element("robot", name=names.robot)
         self.dropped: dict[str, list[str]] = {}
-        """Shapes that are excluded: names of links by reason."""
+        """Links with omitted shapes, by the reason of the omission."""
         shifts: list[Float1D] = [np.zeros(3) for _ in range(model.nbody)]
         for b in range(model.nbody):
             if b > 0:
@@ -208,8 +208,8 @@ class MjcfTree:
         for s in range(model.nsite):
             name, body = model.site(s).name, model.site_bodyid[s]
             # A link of its own, because it may be the tip, if it has a name.
-            if name and not names.is_taken(name):
-                etree.SubElement(self.root, "link", name=name)
+            if name and names.is_unused(name):
+                etree.SubElement(self.root, "link", name=names.fresh(name))
                 T = _translation(-shifts[body]) @ _pose(model.site_pos[s], model.site_quat[s])
                 self._add_fixed(names.bodies[body], name, T)
 
@@ -226,15 +226,15 @@ class MjcfTree:
         for j in range(first, first + count):
             child = name if j == first + count - 1 else self._names.fresh(f"{name}_{j - first + 1}")
             T = T @ _translation(model.jnt_pos[j] - anchor)
-            # From the pose of the file to zero.
-            back = -model.qpos0[model.jnt_qposadr[j]] * model.jnt_axis[j]
+            # From the pose of the file, at `ref`, to the zero position.
+            offset = -model.qpos0[model.jnt_qposadr[j]] * model.jnt_axis[j]
             if model.jnt_type[j] == SLIDE:
-                T = T @ _translation(back)
+                T = T @ _translation(offset)
             elif model.jnt_type[j] == HINGE:
-                T = T @ transform(Rotation.from_rotvec(back).as_matrix(), np.zeros(3))
+                T = T @ transform(Rotation.from_rotvec(offset).as_matrix(), np.zeros(3))
             if child != name:
                 etree.SubElement(self.root, "link", name=child)
-            drives, kind = self._drives, JOINT_KINDS[int(model.jnt_type[j])]
+            drives, kind = self._drives, URDF_KINDS[int(model.jnt_type[j])]
             limited = bool(model.jnt_limited[j])
             if kind == "revolute" and not limited:
                 kind = "continuous"
@@ -279,24 +279,24 @@ class MjcfTree:
                 m = int(model.geom_dataid[g])
                 mesh = self._spec.mesh(model.mesh(m).name)
                 file = None if mesh is None or not mesh.file else self._folder / mesh.file
-                # As it lies in the frame of the geom.
+                # MuJoCo shifts the mesh in the frame of its geom by `refpos` and `refquat`.
                 if (
                     file is None
                     or not file.is_file()
                     or np.any(mesh.refpos)
                     or not np.allclose(mesh.refquat, [1.0, 0.0, 0.0, 0.0])
                 ):
-                    self._drop("meshes without a file of their own size and place", link)
+                    self._omit("meshes without a file of their own size and place", link)
                     return
                 form.set("filename", real_path(file).as_posix())
                 form.set("scale", number_text(mesh.scale))
                 T = T @ np.linalg.inv(_pose(model.mesh_pos[m], model.mesh_quat[m]))
             case _:
-                self._drop(f"shapes of the type {OTHER_SHAPE_NAMES.get(kind, str(kind))}", link)
+                self._omit(f"shapes of the type {OTHER_SHAPE_NAMES.get(kind, str(kind))}", link)
                 return
         roles = [
             *(["collision"] if self._has_collision(g) else []),
-            *(["visual"] if self._is_seen(g) else []),
+            *(["visual"] if self._is_drawn(g) else []),
         ]
         for role in roles:
             element = etree.SubElement(link, role)
@@ -309,32 +309,32 @@ class MjcfTree:
     def _has_collision(self, g: int) -> bool:
         return bool(self._model.geom_contype[g] or self._model.geom_conaffinity[g])
 
-    def _is_seen(self, g: int) -> bool:
-        """Return whether a geom is drawn: not if for collision and its body has others.
+    def _is_drawn(self, g: int) -> bool:
+        """Return whether a geom is drawn: not if it is for collision and its body has visual geoms.
 
         Drawn together, both would flicker.
         """
         groups, bodies = self._model.geom_group, self._model.geom_bodyid
         if not groups[g] < MIN_HIDDEN_GROUP:
             return False
-        beside = np.flatnonzero(
+        others = np.flatnonzero(
             (bodies == bodies[g]) & (groups != groups[g]) & (groups < MIN_HIDDEN_GROUP)
         )
-        return not self._has_collision(g) or all(map(self._has_collision, beside.tolist()))
+        return not self._has_collision(g) or all(map(self._has_collision, others.tolist()))
 
     def _color(self, g: int) -> Float1D:
         material = int(self._model.geom_matid[g])
-        plain = self._model.geom_rgba[g]
-        return np.asarray(plain if material < 0 else self._model.mat_rgba[material])
+        own_color = self._model.geom_rgba[g]
+        return np.asarray(own_color if material < 0 else self._model.mat_rgba[material])
 
-    def _drop(self, reason: str, link: etree._Element) -> None:
+    def _omit(self, reason: str, link: etree._Element) -> None:
         links = self.dropped.setdefault(reason, [])
         if link.get("name") not in links:
             links.append(str(link.get("name")))
 
 
 class MjcfNames:
-    """Names of links and joints; unnamed ones get one."""
+    """Names of links and joints, with generated names for unnamed elements."""
 
     def __init__(self, model: Any, root: str, robot: str) -> None:
         self.robot = robot
@@ -346,18 +346,16 @@ class MjcfNames:
         self._joints = set(filter(None, stated))
         self.joints = [name or self.fresh_joint(f"joint_{j + 1}") for j, name in enumerate(stated)]
 
-    def is_taken(self, name: str) -> bool:
-        """Return whether a link has the name, and reserve the name."""
-        is_used = name in self._links
-        self._links.add(name)
-        return is_used
+    def is_unused(self, name: str) -> bool:
+        """Return whether no link has the name."""
+        return name not in self._links
 
     def fresh(self, name: str) -> str:
-        """Return an unused name of a link, similar to the given one."""
+        """Reserve and return an unused name of a link, `name` with a number if needed."""
         return _fresh(name, self._links)
 
     def fresh_joint(self, name: str) -> str:
-        """Return an unused name of a joint, similar to the given one."""
+        """Reserve and return an unused name of a joint, `name` with a number if needed."""
         return _fresh(name, self._joints)
 
 

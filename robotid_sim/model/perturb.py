@@ -1,6 +1,6 @@
-"""A nominal robot: prior knowledge of an engineer, with errors of about 20 %.
+"""Nominal robots with random errors, as in an engineer's prior knowledge.
 
-Masses of a robot that are far from those of its nominal model.
+The module also finds identified masses that are far from the nominal ones.
 """
 
 import numpy as np
@@ -75,12 +75,12 @@ def unlikely_masses(robot: Robot, nominal: Robot) -> list[str]:
     pairs = [(a.phi[0], b.phi[0]) for a, b in zip(robot.links, nominal.links, strict=True)]
     for link, (mass, expected) in zip(robot.links, pairs, strict=True):
         if expected > 0.0 and not expected / MAX_MASS_RATIO <= mass <= MAX_MASS_RATIO * expected:
-            findings.append(f"{link.name}: {_words(mass, expected)}")
+            findings.append(f"{link.name}: {_describe_mass(mass, expected)}")
     total, expected = (float(sum(masses)) for masses in zip(*pairs, strict=True))
     if expected > 0.0 and abs(total / expected - 1.0) > MAX_TOTAL_MASS_DIFFERENCE:
-        findings.append(f"all links together: {_words(total, expected)}")
+        findings.append(f"all links together: {_describe_mass(total, expected)}")
     return findings
 
 
-def _words(mass: float, expected: float) -> str:
+def _describe_mass(mass: float, expected: float) -> str:
     return f"a mass of {mass:.4g} kg is {mass / expected:.2g} times the nominal {expected:.4g} kg"

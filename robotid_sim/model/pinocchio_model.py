@@ -50,15 +50,15 @@ def build_pinocchio(
 def read_pinocchio(model: Any) -> tuple[tuple[Joint, ...], tuple[Link, ...], Float1D]:
     """Read joints, links and gravity of a Pinocchio model that is a chain.
 
-    Raises `UrdfError` if the model branches, or a joint has no limits, or not one degree of
-    freedom.
+    Raises `UrdfError` if the model branches, or a joint has no limits, or does not have exactly one
+    degree of freedom.
     """
     pin = _pinocchio()
     if list(model.parents)[1:] != list(range(model.njoints - 1)):
         raise UrdfError("the Pinocchio model branches; reduce it with pinocchio.buildReducedModel")
     many = [str(model.names[k]) for k in range(1, model.njoints) if model.nvs[k] != 1]
     if many:
-        raise UrdfError(f"joint '{many[0]}' of the Pinocchio model has not one degree of freedom")
+        raise UrdfError(f"joint '{many[0]}' of the Pinocchio model needs one degree of freedom")
     data = model.createData()
     joints = []
     for k in range(1, model.njoints):

@@ -1,4 +1,4 @@
-r"""What lies between motor and link of a simulated plant: a spring, with or without free play.
+r"""Transmissions between motor and link of a simulated plant: springs, with or without free play.
 
 A joint then has two masses, the rotor with the angle :math:`\theta` that the encoder sees, and the
 links [1]_:
@@ -34,7 +34,7 @@ SPRING_COLUMNS = ("stiffness", "damping", "play")
 
 
 class PlantDrive(ABC):
-    """What lies between the motors and the links of a plant; a frozen dataclass of options."""
+    """Transmissions between motors and links of a plant; a frozen dataclass of options."""
 
     @abstractmethod
     def springs(self, robot: Robot, load: Float1D, inertia: Float1D) -> Float2D:
@@ -64,7 +64,7 @@ class Elastic(PlantDrive):
     twist: float = 2.5e-3
     """Twist of revolute joints under their largest torque, or torque limit if any [rad]."""
     prismatic_twist: float = 2.5e-4
-    """The same of prismatic joints [m]."""
+    """Displacement of prismatic joints under their largest force, or force limit if any [m]."""
     stiffness: tuple[float, ...] = ()
     """Stiffness of every elastic joint [N m/rad or N/m] instead of the twist."""
     damping: float = 0.05
@@ -83,16 +83,16 @@ class Elastic(PlantDrive):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlash(PlantDrive):
-    """Gears with free play, and behind it a spring that is stiff and well damped."""
+    """Gears with free play, in series with a stiff and well damped spring."""
 
     play: float = 2e-3
     """Play between the tooth flanks of revolute joints [rad]."""
     prismatic_play: float = 2e-4
-    """The same of prismatic joints [m]."""
+    """Play of prismatic joints [m]."""
     twist: float = 1.25e-3
-    """Twist of revolute joints behind it under their largest torque [rad]."""
+    """Twist of the spring of revolute joints under their largest torque [rad]."""
     prismatic_twist: float = 1.25e-4
-    """The same of prismatic joints [m]."""
+    """Displacement of the spring of prismatic joints under their largest force [m]."""
     stiffness: tuple[float, ...] = ()
     """Stiffness of every joint with play [N m/rad or N/m] instead of the twist."""
     damping: float = 0.2
@@ -126,17 +126,17 @@ def describe_drive(drive: PlantDrive) -> dict[str, Any]:
 
 
 def joints_with_rotor(robot: Robot, names: tuple[str, ...] = ()) -> Bool1D:
-    """Return which joints can have two masses, shape (n,): those of some names, or all that can.
+    """Return which joints get two masses, shape (n,): those in `names`, or all with rotor inertia.
 
-    Raises `UnknownNameError` if the robot has no joint of a name, `OptionError` if a joint that is
-    named has no rotor inertia, or no joint has.
+    Raises `UnknownNameError` if the robot has no joint of a name, `OptionError` if a joint in
+    `names` has no rotor inertia, or no joint has rotor inertia.
     """
     for name in names:
         if name not in robot.joint_names:
             raise UnknownNameError.from_names("joint", name, robot.joint_names)
     rotor = np.array([joint.rotor_inertia > 0.0 for joint in robot.joints])
     named = np.array([not names or joint.name in names for joint in robot.joints])
-    without = [j.name for j, lacks in zip(robot.joints, named & ~rotor, strict=True) if lacks]
+    without = [j.name for j, bad in zip(robot.joints, named & ~rotor, strict=True) if bad]
     if without and (names or not rotor.any()):
         raise OptionError(
             f"'{without[0]}' of {robot.name} has no rotor inertia, and a plant drive needs one: "

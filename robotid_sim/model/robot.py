@@ -44,7 +44,7 @@ class Robot:
     r"""A serial robot; immutable, and independent of any engine.
 
     The parameter vector of `parameters` has the layout of `robotid_sim.model.parameters`: ten
-    inertial parameters a link, then ``Fv Fc Fo Ia`` a joint, so that
+    inertial parameters per link, then ``Fv Fc Fo Ia`` per joint, so that
 
     .. math:: \tau = Y(q, \dot q, \ddot q)\, \phi .
 
@@ -74,9 +74,9 @@ class Robot:
     document: UrdfDocument | None = None
     """URDF that the robot was read from; a writer keeps the rest of it."""
     held_home: Float1D | None = None
-    """Home pose [rad or m] where the usual one cannot be held against gravity, shape (n,)."""
+    """Home pose [rad or m], shape (n,), if the drives cannot hold the usual one against gravity."""
     terms: tuple[JointTerm, ...] = ()
-    """Torques of the joints beside the standard ones; they are not in the parameters."""
+    """Joint terms: torques in addition to the standard model, not in the parameter vector."""
     geometry: Float2D = field(init=False)
     """Kinematics packed for the kernels, shape (n, 37); see `pack_geometry`."""
     eps: Float1D = field(init=False)
@@ -239,7 +239,7 @@ class Robot:
 
     @property
     def home(self) -> Float1D:
-        """Home pose, shape (n,): `held_home`; else zero if well in the range, else its middle."""
+        """Home pose, shape (n,): `held_home`, or zero, or the middle of a range far from zero."""
         if self.held_home is not None:
             return self.held_home
         middle, room = self.limits.middle, 0.8 * self.limits.half_range
@@ -256,7 +256,7 @@ class Robot:
         return np.concatenate([*(link.phi for link in self.links), *np.array(tail)])
 
     def with_parameters(self, phi: Float1D, *, formal: bool = False) -> Self:
-        """Return the robot with another parameter vector; only re-packs.
+        """Return the robot with another parameter vector; all else stays.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class Robot:
         return [inertia.inconsistency(link.phi) for link in self.links]
 
     def repair(self) -> Self:
-        """Return the robot with every impossible body replaced, see `inertia.repaired`."""
+        """Return the robot with every impossible body replaced, see `inertia.repair`."""
         links = tuple(
             link if reason is None else replace(link, phi=inertia.repair(link.phi))
             for link, reason in zip(self.links, self.inconsistencies(), strict=True)

@@ -126,7 +126,7 @@ def _write_shapes(
     for k, shape in enumerate(shapes):
         if shape.mesh is not None and (shape.outside or not shape.mesh.is_file()):
             why = "outside of the folder of its robot" if shape.outside else "missing"
-            folder.miss(str(shape.mesh), f"is {why}, its shape is omitted")
+            folder.add_note(str(shape.mesh), f"is {why}, its shape is omitted")
             continue
         tag = "collision" if shape.collision else "visual"
         element = etree.SubElement(link, tag, name=f"{tag}_{k}")

@@ -65,33 +65,33 @@ def split_terms(
     return others, tuple(terms)
 
 
-def _term(key: str, joint: str, value: object, what: str) -> JointTerm:
+def _term(key: str, joint: str, value: object, place: str) -> JointTerm:
     if key == COUNTERBALANCE:
         rows = value if isinstance(value, list) else []
         if not rows or not all(isinstance(row, list) and len(row) == 2 for row in rows):
             raise OptionError(
-                f"{what} must be rows of position and torque, as in {COUNTERBALANCE} = "
+                f"{place} must be rows of position and torque, as in {COUNTERBALANCE} = "
                 f"{SAMPLE_ROWS}"
             )
-        numbers = tuple(_number(part, what) for row in rows for part in row)
+        numbers = tuple(_number(part, place) for row in rows for part in row)
         try:
             return JointTerm(COUNTERBALANCE, joint, numbers)
         except OptionError as error:
-            raise OptionError(f"{what}: {error}") from error
+            raise OptionError(f"{place}: {error}") from error
     form, sample = TERM_FORMS[key]
     if not isinstance(value, Mapping):
-        raise OptionError(f"{what} must be a table, as in {key} = {sample}")
+        raise OptionError(f"{place} must be a table, as in {key} = {sample}")
     for name in value:
         if name not in form:
             raise OptionError(
-                f"{what}: unknown key '{name}'{suggestion(name, form)}; known: {', '.join(form)}"
+                f"{place}: unknown key '{name}'{suggestion(name, form)}; known: {', '.join(form)}"
             )
-    missing = [name for name, usual in form.items() if usual is None and name not in value]
+    missing = [name for name, default in form.items() if default is None and name not in value]
     if missing:
-        raise OptionError(f"{what} has no {', '.join(missing)}, as in {key} = {sample}")
+        raise OptionError(f"{place} has no {', '.join(missing)}, as in {key} = {sample}")
     number = {
-        name: _number(value.get(name, usual), f"{what}.{name}")
-        for name, usual in form.items()
+        name: _number(value.get(name, default), f"{place}.{name}")
+        for name, default in form.items()
         if name != PARTNER_KEY
     }
     if key == SPRING:
@@ -99,7 +99,7 @@ def _term(key: str, joint: str, value: object, what: str) -> JointTerm:
         return JointTerm(key, joint, (stiffness, -stiffness * number["rest"]))
     side, partner = number["side"], str(value[PARTNER_KEY])
     if side not in (1.0, -1.0) or partner == joint:
-        raise OptionError(f"{what}: side must be 1 or -1, and {PARTNER_KEY} another joint")
+        raise OptionError(f"{place}: side must be 1 or -1, and {PARTNER_KEY} another joint")
     return JointTerm(key, joint, (number["Im"], number["Fvm"], number["Fcm"]), side, partner)
 
 
@@ -111,12 +111,12 @@ def as_float(value: float) -> float:
         return math.inf
 
 
-def _number(value: object, what: str) -> float:
+def _number(value: object, place: str) -> float:
     """Return a number of a file; raise `OptionError` if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise OptionError(f"{what} = {value!r} is not a finite number")
+        raise OptionError(f"{place} = {value!r} is not a finite number")
     if not math.isfinite(number := as_float(value)):
-        raise OptionError(f"{what} = {number!r} is not a finite number")
+        raise OptionError(f"{place} = {number!r} is not a finite number")
     return number
 
 
@@ -202,7 +202,7 @@ def read_settings(urdf: Path) -> RobotSettings:
             raise OptionError(f"{path}: '{key}' must be {expected}, not {content[key]!r}")
     for key, text in content.get("provenance", {}).items():
         if str(text).partition(":")[0] not in STATUSES:
-            raise OptionError(f"{path}: provenance '{key}' starts with none of {STATUSES}")
+            raise OptionError(f"{path}: provenance '{key}' must start with one of {STATUSES}")
     joints, terms = split_terms(content.get("joints", {}), str(path))
     return RobotSettings(
         summary=content.get("summary", ""),
@@ -216,15 +216,16 @@ def read_settings(urdf: Path) -> RobotSettings:
 
 
 POSITIVE_KEYS = ("velocity", "acceleration", "effort", "eps")
-"""Values of a joint that must be positive."""
+"""Values of a joint that must not be negative; `Joint` also refuses zero."""
 
 
 def check_overrides(
     joints: Mapping[str, Any], where: str, valid_keys: Sequence[str] = JOINT_KEYS
 ) -> dict[str, dict[str, float]]:
-    """Return joint overrides as floats; raise OptionError on an unknown key or a non-number.
+    """Return joint overrides as floats; raise `OptionError` for an unknown key or invalid value.
 
-    `valid_keys`, which a message lists, may include keys that are not numbers.
+    Values must be finite, and those of `POSITIVE_KEYS` not negative. `valid_keys` are the keys that
+    a message lists, including those of joint terms.
     """
     checked: dict[str, dict[str, float]] = {}
     for joint, values in joints.items():

@@ -19,10 +19,10 @@ from robotid_sim.model.robot import Robot
 
 
 def require_side_car(path: str | Path) -> None:
-    """Raise unless the side car of the file at `path` can be written or is already its own.
+    """Raise if a file that does not belong to `path` has the name of its side car.
 
-    It must be called before anything is written. Raises `FileFormatError` if another file is there,
-    such as a study or the side car of a model of the same name in another format.
+    It must be called before anything is written. Raises `FileFormatError` if such a file exists:
+    a study, or the side car of a model with the same name in another format.
     """
     target = Path(path).with_suffix(".toml")
     if not target.exists():

@@ -41,7 +41,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.mesh_files import MESH_SUFFIXES, REFERENCE_PATTERNS
 
 MAX_COPYING_NODES = 20
-"""Instance nodes of a Collada file; twenty may expand to thousands."""
+"""Maximum number of instance nodes of a Collada file; nested ones expand to many more copies."""
 
 MAX_CACHED_MESHES = 32
 """Number of meshes in the cache; meshes of a robot are read several times."""
@@ -74,7 +74,7 @@ class Solid:
 
     @property
     def open_edges(self) -> int:
-        """Number of edges not passed equally often both ways by the faces; zero if closed."""
+        """Number of edges that faces do not pass equally often in both directions; 0 if closed."""
         tail, head = self.faces.ravel(), np.roll(self.faces, -1, axis=1).ravel()
         edge = np.minimum(tail, head) * len(self.vertices) + np.maximum(tail, head)
         _, index = np.unique(edge, return_inverse=True)
@@ -95,13 +95,13 @@ class Solid:
         total = corners.sum(axis=1)
         squares = np.einsum("f,fki,fkj->ij", signed, corners, corners)
         squares += np.einsum("f,fi,fj->ij", signed, total, total)
-        about = np.empty((4, 4))
-        about[:3, :3] = squares / 120.0  # [1]
-        about[:3, 3] = about[3, :3] = signed @ total / 24.0
-        about[3, 3] = signed.sum() / 6.0
+        central = np.empty((4, 4))
+        central[:3, :3] = squares / 120.0  # [1]
+        central[:3, 3] = central[3, :3] = signed @ total / 24.0
+        central[3, 3] = signed.sum() / 6.0
         frame = np.eye(4)
         frame[:3, 3] = shift
-        return np.asarray(frame @ about @ frame.T)
+        return np.asarray(frame @ central @ frame.T)
 
     def parameters(self, *, mass: float | None = None, density: float | None = None) -> Float1D:
         """Return the ten inertial parameters of the solid filled evenly, by mass or density.
@@ -242,7 +242,7 @@ def load_scene(file: Path, **options: Any) -> Any:
     return trimesh.load_scene(BytesIO(content), kind, resolver=buffers, process=False, **options)
 
 
-# Polyhedra in place of URDF primitives, with equal volume and nearly equal moments.
+# Polyhedra replace the primitives of URDF, with equal volume and nearly equal moments.
 CIRCLE_SEGMENTS = 128
 """Segments of a circle; a prism of equal volume has the cylinder's tensor to 1e-6."""
 
@@ -283,4 +283,4 @@ SHAPE_MAKERS: dict[str, Callable[..., Solid]] = {
     "sphere": sphere,
     "capsule": capsule,
 }
-"""Makers of the URDF's primitives, with the sizes of a `Shape`."""
+"""Functions that build a primitive of URDF from the sizes of a `GeometryShape`, by its kind."""

@@ -1,4 +1,4 @@
-"""Further friction laws of a plant: joint torques that the standard friction formula lacks.
+"""Further friction laws of a plant: joint terms in addition to the standard friction formula.
 
 Their parameters are relative to the robot's own Fv, Fc and rotors, like those of
 `robotid_sim.model.friction_law`; for each joint they give a `JointTerm`.
@@ -69,9 +69,9 @@ class CurvedViscous(TermLaw):
     r"""Additional nonlinear viscous friction, :math:`F_a |\dot q|^a \operatorname{sign} \dot q`."""
 
     share: float = 0.6
-    """That torque at 1 rad/s, or 1 m/s, over Fc."""
+    """Additional torque at 1 rad/s or 1 m/s, over Fc."""
     exponent: float = 0.5
-    """Exponent a: below 1 the slope falls, above it rises."""
+    """Exponent a: the slope decreases with velocity below 1 and increases above 1."""
 
     def __post_init__(self) -> None:
         require(self, "share", -1.0, 10.0)
@@ -142,7 +142,7 @@ class Presliding(TermLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpringLoaded(TermLaw):
-    """A spring on the joint, slack at zero."""
+    """A spring on the joint, without torque at position zero."""
 
     share: float = 1.0
     """Stiffness over Fc [1/rad or 1/m]."""

@@ -39,7 +39,7 @@ EXTENSION_TAG = "robotid"
 """Top-level element that holds what URDF cannot represent: chain ends, and keys of a joint."""
 
 MAX_LINKS = 1000
-"""Links of a robot, moving or not."""
+"""Maximum number of links of a robot, moving or not."""
 
 EXTENSION_KEYS = ("Ia", "Fo", "eps", "acceleration")
 
@@ -58,7 +58,7 @@ class UrdfLink:
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class UrdfJoint:
-    """A ``<joint>``; limits that the file does not give are None."""
+    """A ``<joint>``; `limits` and `dynamics` contain only the values that the file gives."""
 
     name: str
     line: int
@@ -90,7 +90,7 @@ class UrdfDocument:
     links: dict[str, UrdfLink]
     joints: dict[str, UrdfJoint]
     base: str | None = None
-    """Chain ends that the file states."""
+    """First link of the chain, if the file states it; `tip` is the last one."""
     tip: str | None = None
     terms: tuple[JointTerm, ...] = ()
     """Joint terms that the file states."""
@@ -115,7 +115,7 @@ class UrdfDocument:
 
 
 def read_urdf(path: str | Path, arguments: Mapping[str, str] | None = None) -> UrdfDocument:
-    """Read and validate a URDF file; one of xacro is expanded with its arguments.
+    """Read and validate a URDF file; a xacro file is expanded with `arguments`.
 
     Raises `UrdfError` if the file cannot be read, or its links and joints do not form one tree of
     bodies with numbers that are finite.
@@ -376,12 +376,12 @@ class _Reader:
             text = f"several root links: {listed}; join them by fixed joints"
             self.fail(links[roots[1]].line, text)
         for name in links:
-            seen = [name]
-            while seen[-1] in parent_joint:
-                seen.append(parent_joint[seen[-1]].parent)
-                if seen[-1] == name:
-                    cycle = " -> ".join(reversed(seen))
+            path = [name]
+            while path[-1] in parent_joint:
+                path.append(parent_joint[path[-1]].parent)
+                if path[-1] == name:
+                    cycle = " -> ".join(reversed(path))
                     self.fail(parent_joint[name].line, f"the links form a cycle: {cycle}")
-                if len(seen) > len(links):
+                if len(path) > len(links):
                     break  # the cycle is further up and is found from its own links
         return roots[0]

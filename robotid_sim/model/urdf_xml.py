@@ -47,7 +47,7 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
     with suppress(etree.XMLSyntaxError):  # nothing can be recovered
         root = etree.fromstring(text, parser)
     # Undeclared prefixes, text after the robot, and dashes in a comment are
-    # harmless; other errors may hide half of it.
+    # harmless; other errors may hide a part of the robot.
     errors = [
         error
         for error in parser.error_log
@@ -62,14 +62,14 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
         raise UrdfError(
             f"{path}:1: a document type declaration (entities) is not accepted; remove <!DOCTYPE>"
         )
-    usual, _, tag = str(root.tag).rpartition("}")  # a default namespace has no effect
+    default_namespace, _, tag = str(root.tag).rpartition("}")  # a default namespace has no effect
     if tag != "robot":
-        is_xacro = "xacro" in f"{usual}{root.tag}"
+        is_xacro = "xacro" in f"{default_namespace}{root.tag}"
         hint = "give the file that uses its macros" if is_xacro else "not a URDF"
         raise UrdfError(f"{path}:{line_of(root)}: the root is <{root.tag}>, not <robot>: {hint}")
     for element in root.iter("{*}*"):
         space, _, tag = str(element.tag).rpartition("}")
-        if usual and space == usual:
+        if default_namespace and space == default_namespace:
             element.tag = tag
         elif "xacro" in space and tag not in XACRO_TAGS and not is_shown(element):
             what = f"<xacro:{tag}> is not URDF"

@@ -497,7 +497,10 @@ def test_the_suffix_says_the_format(robotid, ran, tmp_path, name, format, files)
         (("-o", "x.step"), "cannot export to x.step: its suffix must be one of .urdf, .xml, .sdf"),
         (("--format", "urdf", "-o", "x"), "its suffix must be one of"),
         (("--format", "c", "-o", "x.py"), "--format c contradicts x.py, which is python; end its"),
-        (("--format", "mjcf", "-o", "x.xml", "--meshes", "package"), "MJCF knows no packages"),
+        (
+            ("--format", "mjcf", "-o", "x.xml", "--meshes", "package"),
+            "MJCF does not support packages",
+        ),
         (("-o", "x.urdf", "--meshes", "no"), "'no'"),
         ((), "--out"),
     ],

@@ -191,7 +191,7 @@ def without_inertia() -> str:
 
 BROKEN = {
     **{
-        f"two {tag}": (doubled(tag), f"<{tag}> stands 2 times; keep one of them")
+        f"two {tag}": (doubled(tag), f"<{tag}> occurs 2 times; keep one of them")
         for tag in ("parent", "child")
     },
     "damping": (changed("dynamics", damping="-1"), "Fv = -1 is negative"),
@@ -237,7 +237,7 @@ def test_what_a_study_refuses_the_check_does_and_names_it(robotid, tmp_path, nam
         ),
         (
             changed("limit", lower="-1e6", upper="1e6"),
-            "position range of 2e+06 taken as no limit, +-3.14 assumed",
+            "position range of 2e+06 taken as no limit, ±3.14 assumed",
         ),
         *(
             (doubled(tag), f"second ones are omitted: <{tag}> of ")

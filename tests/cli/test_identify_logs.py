@@ -286,7 +286,7 @@ def test_predictions_have_them(ran, cogging_logs, with_terms, tmp_path):
     ("name", "said"),
     [
         *((f"r.{end}", "Terms of joints are omitted: cogging of") for end in ("xml", "sdf", "c")),
-        ("r.urdf", "Terms of joints are read by robotid alone: cogging of"),
+        ("r.urdf", "Only robotid reads joint terms: cogging of"),
     ],
 )
 def test_an_export_says_where_they_are_left_out(ran, with_terms, tmp_path, name, said):

@@ -729,7 +729,7 @@ def test_mjcf_keeps_meshes_where_they_are(irb140, tmp_path) -> None:
     assert write_mjcf(irb140, tmp_path / "robot.xml", meshes=MeshMode.KEEP) == ()
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml")).nmesh > 6
     assert not (tmp_path / "meshes").exists()
-    with pytest.raises(OptionError, match="MJCF knows no packages"):
+    with pytest.raises(OptionError, match="MJCF does not support packages"):
         write_mjcf(irb140, tmp_path / "robot.xml", meshes=MeshMode.PACKAGE)
 
 
@@ -776,7 +776,7 @@ def test_what_urdf_loses_is_said_of_what_is_there(irb140, iiwa) -> None:
     assert rotors.startswith(
         "URDF cannot represent rotor inertia, up to 0.1 kg m² at joint_4: Drake"
     )
-    assert "PyBullet and Drake the viscous part alone" in friction
+    assert "PyBullet and Drake only the viscous part" in friction
     bare = iiwa.with_parameters(np.r_[iiwa.parameters()[:70], np.zeros(28)])
     assert list_urdf_losses(bare) == ()
     (meshes,) = list_urdf_losses(Robot.from_urdf(urdf_path("kinova")))

@@ -50,7 +50,7 @@ def test_models_that_are_no_chain_with_limits_are_refused() -> None:
         Robot.from_pinocchio(branched)
     free = pin.Model()
     free.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "float")
-    with pytest.raises(UrdfError, match="'float' of the Pinocchio model has not one degree"):
+    with pytest.raises(UrdfError, match="'float' of the Pinocchio model needs one degree"):
         Robot.from_pinocchio(free)
     endless = pin.Model()
     endless.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "axis")
