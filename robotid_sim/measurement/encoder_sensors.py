@@ -96,8 +96,8 @@ class EncoderHarmonics(HarmonicSensor):
 
     .. math:: e(q) = A \sum_k s_k \sin(k \alpha + \varphi_k), \qquad \alpha = G q
 
-    An eccentric disk errs once a revolution, a tilted or oval one twice; harmonic drives likewise
-    twice per revolution of their wave generator [1]_. Phases are random. Apply it before noise.
+    An eccentric disk causes one period per revolution, a tilted or oval disk two; harmonic drives
+    have two per revolution of their wave generator [1]_. Phases are random. Apply it before noise.
 
     References
     ----------
@@ -107,7 +107,7 @@ class EncoderHarmonics(HarmonicSensor):
 
     revolute: PerJoint = 1e-4
     prismatic: PerJoint = 1e-5
-    """Amplitude A of revolute joints [rad], at the joint, and of prismatic ones [m]."""
+    """Amplitude A at the joint: of revolute joints [rad] and of prismatic ones [m]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -178,7 +178,7 @@ class EncoderQuantization(Sensor):
         )
 
     def again(self, log: Log, rng: np.random.Generator, share: float) -> Log:
-        """Round `q` with shifted counts, because motions do not repeat to a fraction of a step.
+        """Round `q` on shifted steps, because a replicate of the motion is not exact to a step.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class EncoderQuantization(Sensor):
         rng : numpy.random.Generator
             Not used.
         share : float
-            Shift of the counts, as a share of a step.
+            Shift of the steps, over the size of a step.
 
         Returns
         -------
@@ -215,8 +215,8 @@ class SampleJitter(Sensor):
 
     The encoders of all joints are latched together, so all joints of a sample share one timing
     error, white and Gaussian. Positions between samples are interpolated with a relative error of
-    1e-7 for motion at a twentieth of the sample rate; apply it before noise, which cannot be
-    interpolated.
+    1e-7 for motion at a twentieth of the sample rate. Apply it before noise, because noise cannot
+    be interpolated.
     """
 
     std: float = 1e-5

@@ -1,4 +1,4 @@
-"""File formats of a log: HDF5, self-describing and exact; CSV for spreadsheets and machines."""
+"""Reading and writing of log files: HDF5, which holds all data, and CSV for spreadsheets."""
 
 import csv
 import json
@@ -18,8 +18,7 @@ from robotid_sim.measurement.hdf5_files import open_hdf5
 from robotid_sim.measurement.log import Log, Truth
 
 SCHEMA_VERSION = 3
-"""Version 3: torques may have their own times; 2: the origin is stated; 1: virtual logs have a
-seed."""
+"""Version 1 marks virtual logs by a seed; 2 states the origin; 3 allows separate torque times."""
 
 CHANNELS = {
     "q": "position",
@@ -43,7 +42,7 @@ _OPTIONAL_TRUTH_CHANNELS = ("friction", "link_q", "link_dq", "link_ddq")
 SAMPLE_CHANNELS = ("torque_times", *(name for name in CHANNELS if name != "torque_constant"))
 """Channels per sample besides the time; all but `q` and `tau_meas` are optional."""
 RECORDED_CHANNELS = ("recorded_times", "recorded_torques")
-"""Channels of the original samples of a resampled log; the number of these samples differs."""
+"""Samples of a resampled log before resampling; their number differs from that of the log."""
 CHANNEL_UNITS = {
     "position": {"rad": "rad", "m": "m"},
     "velocity": {"rad": "rad/s", "m": "m/s"},
@@ -53,7 +52,7 @@ CHANNEL_UNITS = {
     "torque constant": {"rad": "N m/A", "m": "N/A"},
 }
 _COLUMNS = {"q": "q", "dq": "dq", "tau_cmd": "tau_cmd", "tau_meas": "tau", "current": "current"}
-"""Channels of a log, and the prefixes of their column names in a CSV."""
+"""Prefixes of column names in a CSV, by the channel of a log."""
 _HEADER_FIELDS = ("torque_time_offset", "period", "seed")
 CSV_KEYS = ("schema", "joint_units", "origin", "torque_constant", *_HEADER_FIELDS)
 """Keys of the comment lines of a CSV."""
@@ -62,7 +61,7 @@ CSV_KEYS = ("schema", "joint_units", "origin", "torque_constant", *_HEADER_FIELD
 def save_log(log: Log, path: str | Path) -> None:
     """Write a log: HDF5, or CSV if the path ends in ``.csv`` (without truth and provenance).
 
-    A CSV also omits the torques at the time stamps before resampling.
+    A CSV also omits the samples before resampling, see `RECORDED_CHANNELS`.
 
     Parameters
     ----------
@@ -108,9 +107,9 @@ def load_log(path: str | Path) -> Log:
 
     A CSV has a header line with ``t`` [s], and for every joint ``q.<joint>`` and ``tau.<joint>``
     (optionally ``dq.<joint>``, ``tau_cmd.<joint>``, ``current.<joint>`` [A], and ``torque_time``
-    [s], that of the torques if it is not ``t``); lines ``# key: value`` before it may have the keys
+    [s], if torques have times other than ``t``). Lines ``# key: value`` above it may have the keys
     ``joint_units`` (``rad rad m``), ``torque_constant`` [N m/A], one per joint,
-    ``torque_time_offset`` and ``period`` [s]. With currents, torques may be absent.
+    ``torque_time_offset`` and ``period`` [s]. Torques may be absent if there are currents.
 
     Raises
     ------
@@ -142,7 +141,7 @@ def load_log(path: str | Path) -> Log:
 
 
 def _schema(log: Log) -> str:
-    """Find the oldest schema that supports a log."""
+    """Return the tag of the oldest schema that can represent a log."""
     return schema_tag("log", SCHEMA_VERSION if log.torque_times is not None else SCHEMA_VERSION - 1)
 
 
@@ -195,7 +194,7 @@ def read_rows(path: Path, rows: slice) -> Log:
 
 
 def _origin(version: int, header: Mapping[str, Any]) -> Any:
-    """Read the origin of the samples of a file; `Log` checks it."""
+    """Read the origin of a log, machine or virtual, from a file header; `Log` checks it."""
     if version == 1:
         return "virtual" if "seed" in header else "machine"
     return str(header.get("origin", "machine"))
@@ -284,7 +283,7 @@ def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D,
 
 
 def csv_header(comments: Sequence[str], path: Path) -> dict[str, str]:
-    """Parse the comment lines of a CSV, by key."""
+    """Parse the comment lines ``# key: value`` of a CSV to values by key."""
     header: dict[str, str] = {}
     for line in comments:
         key, _, value = line.removeprefix("#").partition(":")
@@ -318,8 +317,8 @@ def _header_number(header: Mapping[str, str], key: str) -> float | None:
 def numbers_of(rows: list[list[str]], path: Path, names: list[str], first: int = 1) -> Float2D:
     """Parse the numbers in the cells of a CSV, shape (N, k), one column per name.
 
-    `first` is the number of the first row, for messages. Raises `FileFormatError` if the number of
-    cells of a row differs from that of the names, and `LogError` if a cell is not a number.
+    `first` is the number of the first row, for messages. Raises `FileFormatError` if a row does not
+    have one cell per name, and `LogError` if a cell is not a number.
     """
     for k, row in enumerate(rows, start=first):
         if len(row) != len(names):

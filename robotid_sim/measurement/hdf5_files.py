@@ -11,26 +11,26 @@ from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.inputs import require_file, require_plausible_size
 
 MAX_DEPTH = 32
-"""Maximum levels of groups."""
+"""Maximum depth of nested groups."""
 
 DAMAGE_ERRORS = (
     *(OSError, LookupError, ValueError, TypeError, AttributeError),
     *(RuntimeError, MemoryError, ArithmeticError),
 )
-"""Errors of h5py for damaged files, and errors of robotid_sim."""
+"""Errors that h5py, and code that reads a file, may raise for a damaged file."""
 
 
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[h5py.File]:
     """Open a self-contained HDF5 file for reading.
 
-    Raises `FileFormatError` if it is damaged, even if found inside the block, refers to other
-    files, or claims more data than its size allows.
+    Raises `FileFormatError` if the file is damaged, also if a read inside the ``with`` block finds
+    the damage, or if it refers to other files, or claims more data than its size allows.
     """
     require_file(path)
     try:
         with h5py.File(path, "r") as file:
-            _require_whole(file, path)
+            _require_self_contained(file, path)
             yield file
     except (FileFormatError, LogError):
         raise
@@ -41,7 +41,7 @@ def open_hdf5(path: Path) -> Iterator[h5py.File]:
         ) from error
 
 
-def _require_whole(file: h5py.File, path: Path) -> None:
+def _require_self_contained(file: h5py.File, path: Path) -> None:
     groups, visited, size = [(0, file["/"])], set(), 0
     while groups:
         depth, group = groups.pop()
@@ -49,10 +49,10 @@ def _require_whole(file: h5py.File, path: Path) -> None:
             raise FileFormatError(
                 f"{path}: groups are deeper than {MAX_DEPTH} levels; flatten them"
             )
-        place = h5py.h5o.get_info(group.id).addr
-        if place in visited:  # links may be cyclic
+        address = h5py.h5o.get_info(group.id).addr
+        if address in visited:  # links may be cyclic
             continue
-        visited.add(place)
+        visited.add(address)
         for name in group:
             link = group.get(name, getlink=True)
             if isinstance(link, h5py.ExternalLink):

@@ -1,4 +1,4 @@
-"""Motions of several logs of one robot joined, with row weights by log."""
+"""Joining of the motions of several logs of one robot, with row weights by log."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -15,14 +15,14 @@ RATE_TOLERANCE = 0.01
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedRowFilter(RowFilter):
-    """Row filters of several logs one after the other, each for its own samples.
+    """Row filter of joined logs: filters the samples of each log separately.
 
-    A low-pass across the seams would not suppress the noise of accelerations there. Cut-off and
-    step are those of this filter for every log.
+    A low-pass across the border of two logs would not suppress the noise of the acceleration there.
+    Cut-off and step of this filter apply to every log.
     """
 
     parts: tuple[RowFilter, ...] = ()
-    """The filter of every log, with the samples that it uses."""
+    """Filters of the logs, each with the range of samples it uses."""
     weights: Float2D | None = None
     """Weights of the rows of every log and joint, shape (logs, n); None for 1."""
 
@@ -34,10 +34,10 @@ class JoinedRowFilter(RowFilter):
 
     @property
     def row_samples(self) -> Int1D:
-        """Samples that become rows."""
-        each = [np.arange(part.stop - part.first)[part.rows] for part in self.filters]
+        """Indices of the joined samples that become rows."""
+        parts = [np.arange(part.stop - part.first)[part.rows] for part in self.filters]
         starts = np.cumsum([0, *(part.stop - part.first for part in self.parts[:-1])])
-        return np.concatenate([rows + at for rows, at in zip(each, starts, strict=True)])
+        return np.concatenate([rows + at for rows, at in zip(parts, starts, strict=True)])
 
     @property
     def log_indices(self) -> Int1D:
@@ -46,7 +46,7 @@ class JoinedRowFilter(RowFilter):
         return np.repeat(np.arange(len(counts)), counts)
 
     def filter_parts(self, parts: Iterable[Float]) -> Float:
-        """Filter the parts of a signal of all logs; see `RowFilter`."""
+        """Filter the signal of all logs, given in consecutive parts; see `RowFilter`."""
         by_log = _split(parts, [part.stop - part.first for part in self.parts])
         rows = [
             part.filter_parts(signal) for part, signal in zip(self.filters, by_log, strict=True)
@@ -58,12 +58,12 @@ class JoinedRowFilter(RowFilter):
 
 
 def _split(parts: Iterable[Float], lengths: Sequence[int]) -> Iterator[Iterator[Float]]:
-    """Split consecutive signals; each must be consumed before the next."""
-    coming, remaining = iter(parts), list[Float]()
+    """Split a signal in parts into signals of these lengths; consume each before the next."""
+    stream, remaining = iter(parts), list[Float]()
 
     def take(length: int) -> Iterator[Float]:
         while length:
-            part = remaining.pop() if remaining else next(coming)
+            part = remaining.pop() if remaining else next(stream)
             if len(part) > length:
                 remaining.append(part[length:])
             yield part[:length]
@@ -80,7 +80,7 @@ def join_motions(motions: Sequence[Motion]) -> Motion:
     first = motions[0]
     if len(motions) == 1:
         return first
-    filters = tuple(_require_alike(motion, first) for motion in motions)
+    filters = tuple(_require_compatible(motion, first) for motion in motions)
     t, q, dq, ddq, tau = (
         np.concatenate(
             [getattr(m, name)[part.sample_slice] for m, part in zip(motions, filters, strict=True)]
@@ -100,7 +100,7 @@ def join_motions(motions: Sequence[Motion]) -> Motion:
     )
 
 
-def _require_alike(motion: Motion, first: Motion) -> RowFilter:
+def _require_compatible(motion: Motion, first: Motion) -> RowFilter:
     """Check that a motion can be joined with the first one; return its row filter."""
     if motion.row_filter is None or motion.joint_names != first.joint_names:
         raise LogError("motions can be joined only if they have the same joints and a row filter")

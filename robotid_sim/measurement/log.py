@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LOG_ORIGINS = ("machine", "virtual")
 
 STEP_TOLERANCE = 1e-6
-"""Maximum relative deviation of a time step from the usual one."""
+"""Maximum relative deviation of a time step from the median one."""
 
 MAX_SAMPLE = 1e12
 """Maximum absolute sample, in any unit of a file."""
@@ -44,29 +44,29 @@ PRINTED_TIME_TOLERANCE = 1.1e-6
 
 
 def not_uniform_after(t: Float1D) -> float | None:
-    """Find the time after which stamps [s] leave a uniform grid; None if they do not."""
+    """Find the time after which the stamps `t` [s] are not uniform; None if all are uniform."""
     steps = np.diff(t)
-    usual = float(np.median(steps))
-    bad = np.abs(steps - usual) > STEP_TOLERANCE * abs(usual) + PRINTED_TIME_TOLERANCE
-    drift = abs(t[-1] - t[0] - usual * steps.size) > 0.5 * abs(usual)
-    return float(t[int(np.argmax(bad))]) if bad.any() or drift or usual <= 0.0 else None
+    typical = float(np.median(steps))
+    bad = np.abs(steps - typical) > STEP_TOLERANCE * abs(typical) + PRINTED_TIME_TOLERANCE
+    drift = abs(t[-1] - t[0] - typical * steps.size) > 0.5 * abs(typical)
+    return float(t[int(np.argmax(bad))]) if bad.any() or drift or typical <= 0.0 else None
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """True state in the engine; for scoring only.
+    """True state of the simulated plant; for scoring only.
 
     Attributes
     ----------
     q, dq, ddq : ndarray, shape (N, n)
-        State that satisfies the plant's equation of motion exactly with the torque of the sample:
-        the first sub-step, at its mid-step velocity.
+        State that, with `tau`, satisfies the plant's equation of motion exactly: that of the first
+        engine sub-step of the sample, with the velocity in the middle of the sub-step.
     tau : ndarray, shape (N, n)
         Torque that the drives applied, after clipping [N m].
     friction : ndarray, shape (N, n), optional
-        Friction torque [N m], if the plant's friction differs from its robot's or its joints are
-        elastic: tau is the torque of rigid bodies and rotors plus this.
+        Friction torque [N m], if the plant's friction differs from that of its robot or joints are
+        elastic: `tau` is the sum of this and the torque of rigid bodies and rotors.
     link_q, link_dq, link_ddq : ndarray, shape (N, n), optional
         State of the bodies, if joints were not rigid; q, dq, ddq then belong to the rotors.
     """
@@ -98,9 +98,10 @@ class Truth:
 class Log:
     """Samples of an experiment on a uniform time grid.
 
-    Time zero is the start of the first period of the excitation; an approach has negative times.
-    The torque of sample k acts, on average, at ``t[k] + torque_time_offset``, or at
-    ``torque_times[k] + torque_time_offset`` where it was recorded at separate times.
+    Time zero is the start of the first period of the excitation; the motion to its start pose (the
+    approach) has negative times.
+    The torque of sample k acts, on average, at ``t[k] + torque_time_offset``, or, if
+    `torque_times` is given, at ``torque_times[k] + torque_time_offset``.
     """
 
     t: Float1D
@@ -113,9 +114,9 @@ class Log:
     joint_units: tuple[str, ...]
     """``rad`` or ``m``, one per joint."""
     torque_time_offset: float = 0.0
-    """Time from the position sample to when the torque acts [s]."""
+    """Time from a position sample to the action of its torque [s]."""
     torque_times: Float1D | None = None
-    """Time of each torque [s], shape (N,), if that is not `t`: for a machine with uneven stamps."""
+    """Time of each torque [s], shape (N,), if it differs from `t`, as for uneven time stamps."""
     recorded_times: Float1D | None = None
     """Uneven time stamps of the torques before resampling [s], shape (M,)."""
     recorded_torques: Float2D | None = None
@@ -129,8 +130,8 @@ class Log:
     current: Float2D | None = None
     """Measured motor current [A], if the torque was computed from it."""
     torque_constant: Float1D | None = None
-    """Assumed torque per current [N m/A or N/A], shape (n,); None with `current` if unknown:
-    `tau_meas` is the current then [A]."""
+    """Assumed torque per current [N m/A or N/A], shape (n,). If it is unknown, it is None and
+    `tau_meas` equals `current` [A]."""
     origin: Literal["machine", "virtual"] = "machine"
     """Source of the log: a machine or a plant in the engine."""
     seed: int | None = None
@@ -207,7 +208,7 @@ class Log:
 
     @property
     def recording(self) -> tuple[Float1D, Float2D] | None:
-        """Stamps [s] and torques as recorded; None if `tau_meas` is not interpolated from them."""
+        """Recorded times [s] and torques; None unless `tau_meas` is interpolated from them."""
         times, torques = self.recorded_times, self.recorded_torques
         if times is None or torques is None:
             return None
@@ -228,9 +229,9 @@ class Log:
         return data_frame(columns)
 
     def cut(self, rows: slice) -> Self:
-        """Select the samples of a slice; the period is kept if they begin with the log.
+        """Select the samples of a slice; the period stays if the slice starts at the first sample.
 
-        Filters use the second period of a periodic motion.
+        Filters of a periodic motion use its second period, counted from the first sample.
         """
         truth = None if self.truth is None else self.truth.rows(rows)
         names = ("t", "torque_times", "q", "tau_meas", "dq", "tau_cmd", "current")
@@ -252,13 +253,13 @@ class Log:
 
     @property
     def torque_measured(self) -> Bool1D:
-        """Whether the torque of a joint was recorded, shape (n,); False if all samples are zero."""
+        """Whether each joint has a recorded torque, shape (n,): one that is not always zero."""
         return np.asarray(self.tau_meas.any(axis=0))
 
     def require_torques(self) -> Self:
         """Raise `LogError` if the torque of a moving joint is constant; return the log.
 
-        Joints without any torque (see `torque_measured`) are not fitted if others have torque.
+        Joints without recorded torque (see `torque_measured`) are ignored if other joints have it.
         """
         moves, measured = np.ptp(self.q, axis=0) > MIN_MOTION_RANGE, self.torque_measured
         still = moves & (np.ptp(self.tau_meas, axis=0) == 0.0)
@@ -272,9 +273,9 @@ class Log:
         return self
 
     def require_plausible_times(self) -> Self:
-        """Raise `LogError` if period or torque time are implausible; return the log.
+        """Raise `LogError` if sample times, period or torque times are implausible; return the log.
 
-        The message names the key.
+        The message names the key of the log file.
         """
         if self.dt > MAX_STEP:
             units = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -302,7 +303,7 @@ class Log:
 
 
 def check_period(period: float | None, length: float, dt: float) -> None:
-    """Require a period that is plausible for a log of a length [s], samples dt apart [s].
+    """Require a plausible `period` of a log of duration `length` and sample time `dt`, all in s.
 
     Raises `LogError` if it is shorter than two samples or longer than the log.
     """
@@ -314,6 +315,6 @@ def check_period(period: float | None, length: float, dt: float) -> None:
 
 
 def _cut(source: object, names: Sequence[str], rows: slice | Bool1D) -> dict[str, Any]:
-    """Cut the arrays of some names; None stays None."""
+    """Select rows of the attributes `names` of `source`, by name; None stays None."""
     arrays = {name: getattr(source, name) for name in names}
     return {name: None if array is None else array[rows] for name, array in arrays.items()}

@@ -27,8 +27,8 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
 MIN_LONG_SIZE = 1_000_000
-"""Positions, samples times joints, above which a log is read in parts; an estimate takes 0.5 kB of
-memory for each."""
+"""Number of positions (samples times joints) above which a log is read in parts; an estimate needs
+0.5 kB of memory per position."""
 
 PART_SIZE = 250_000
 """Number of positions of a part."""
@@ -50,7 +50,7 @@ class LongLog:
     dt: float
     """Sample time of the whole log [s]."""
     head: Log
-    """First two parts of the log, for decisions."""
+    """First two parts of the log, from which options of the estimation are chosen."""
 
     @classmethod
     def open(cls, path: Path, name: str, robot: Robot) -> Self:
@@ -88,7 +88,7 @@ class LongLog:
             yield self.part(first, first + self.part_samples)
 
     def _extremes(self) -> Log:
-        """Make a short log of the extreme values of all parts; check that time is uniform."""
+        """Build a log of the extreme values of all parts; raise unless time is uniform."""
         count = max(1, self.samples // self.part_samples)
         ends = np.linspace(0, self.samples, count + 1).astype(int)
         q, tau = list[Float1D](), list[Float1D]()
@@ -112,7 +112,7 @@ class LongLog:
 
 
 def part_samples(dof: int) -> int:
-    """Compute the number of samples of a part for a number of joints."""
+    """Compute the number of samples of a part for a robot of `dof` joints."""
     return max(PART_SIZE // dof, MIN_SAMPLES)
 
 
@@ -124,7 +124,7 @@ def _part(path: Path, name: str, first: int, stop: int) -> Log:
 
 
 def positions_of(path: Path) -> int:
-    """Count positions, samples times joints, of a robotid_sim log file; 0 if unreadable."""
+    """Count the positions (samples times joints) in a robotid_sim log file; 0 if unreadable."""
     try:
         if path.suffix.lower() != ".csv":
             with open_hdf5(path) as file:
@@ -139,7 +139,7 @@ def positions_of(path: Path) -> int:
 
 
 def copy_of_csv(path: Path, folder: Path) -> Path:
-    """Convert a CSV log to HDF5 in a folder, some lines at a time; return that file.
+    """Convert a CSV log to HDF5 in `folder`, a block of lines at a time; return the HDF5 file.
 
     Raises as `load_log` does.
     """
@@ -172,7 +172,7 @@ def copy_of_csv(path: Path, folder: Path) -> Path:
 
 
 def _blocks(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield blocks of lines with the number of the first one; none is shorter than a log."""
+    """Yield blocks of lines, each with the number of its first line and long enough for a `Log`."""
     first, lines = 1, list(islice(stream, LINES_PER_READ))
     while lines:
         following = list(islice(stream, LINES_PER_READ))
@@ -183,7 +183,7 @@ def _blocks(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _values(lines: Sequence[str], path: Path, names: list[str], first: int) -> Float2D:
-    """Parse the numbers in lines of a CSV; `numbers_of` reports faults."""
+    """Parse the numbers in lines of a CSV quickly; for invalid lines `numbers_of` raises."""
     try:
         values = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
         if values.shape == (len(lines), len(names)):

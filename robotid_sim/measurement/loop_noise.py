@@ -1,7 +1,7 @@
-"""Measurement noise that is fed back by the controller.
+"""Detection of measurement noise that is fed back by the controller.
 
-With feedback the true motion follows the noise of the encoders, and torque noise is correlated with
-it: estimators that assume independent noise lose accuracy.
+With feedback the true motion follows the noise of the encoders, and the torques correlate with this
+noise: estimators that assume independent noise lose accuracy.
 """
 
 from typing import NamedTuple
@@ -12,16 +12,16 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.measurement.log import Log
 
 DIFFERENCE_ORDER = 4
-"""Order of differences that remove smooth motion and torque from their noise."""
+"""Order of the differences that remove smooth motion and torque, so that noise remains."""
 
 MAX_LAG = 3
 """Maximum number of samples from a position to the torque that responds to it."""
 
 MIN_CORRELATION_RATIO = 5.0
-"""Minimum number of standard deviations of a significant correlation."""
+"""Minimum significant correlation, over its standard deviation for independent noise."""
 
 MIN_CORRELATION = 0.05
-"""Minimum harmful correlation."""
+"""Minimum correlation that reduces the accuracy of estimates."""
 
 WHITENESS_TOLERANCE = 0.1
 """Maximum deviation of the first autocorrelation from that of white noise."""
@@ -37,21 +37,21 @@ _DIFFERENCE_CORRELATION = np.correlate(_DIFFERENCE_WEIGHTS, _DIFFERENCE_WEIGHTS,
 
 
 class LoopNoise(NamedTuple):
-    """Torques that follow the noise of the encoders."""
+    """Correlation of the torques with the noise of the encoders."""
 
     joint: str
     """Joint with the largest correlation."""
     correlation: float
-    """Largest correlation of its differenced position and torque."""
+    """Largest correlation of the differenced position and torque of this joint."""
     share: float
-    """Noise of the torques over their RMS, median of the joints."""
+    """Noise of the torque over its RMS, median over the joints."""
 
     def sentence(self) -> str:
         """Describe the result."""
         return (
             f"Encoder noise is fed back by the controller: the torque of {self.joint} correlates "
-            f"with it (correlation {self.correlation:.2f}; noise is {self.share:.2g} of the "
-            f"torques)."
+            f"with it (correlation {self.correlation:.2f}; torque noise is {self.share:.2g} of the "
+            f"RMS torque)."
         )
 
 
@@ -91,7 +91,7 @@ def _difference(x: Float2D) -> Float2D:
 
 
 def _correlation(q: Float2D, tau: Float2D, lag: int) -> Float1D:
-    """Compute the absolute correlation of every joint with the torque `lag` samples later."""
+    """Compute the absolute correlation of positions and torques `lag` samples later, shape (n,)."""
     product = (q[: len(q) - lag] * tau[lag:]).sum(axis=0)
     size = np.sqrt((q**2).sum(axis=0) * (tau**2).sum(axis=0))
     return np.asarray(np.abs(product) / np.maximum(size, np.finfo(float).tiny))

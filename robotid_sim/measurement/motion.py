@@ -17,7 +17,7 @@ from robotid_sim.errors import LogError, OptionError, ShapeError
 from robotid_sim.representation import public_value
 
 RINGING_TIME_RATIO = 8.0
-"""Ringing time of a low-pass over the period of its cut-off."""
+"""Ringing time of a low-pass over the period of its cut-off frequency."""
 
 MAX_DENSE_STEP = 4
 """Maximum step between rows for which filtering all samples is faster."""
@@ -26,7 +26,7 @@ MIN_ROWS = 10
 """Minimum number of rows of a fit."""
 
 MIN_PERIODS = 1.9
-"""Minimum number of periods in the rows of a repetition; filters shorten two periods."""
+"""Minimum number of periods in the rows of a periodic motion; filters shorten two periods."""
 
 
 @document_attributes
@@ -45,12 +45,12 @@ class RowFilter:
     step: int
     """Every `step`-th filtered sample becomes a row."""
     edge: int
-    """Number of filtered samples dropped at both ends, where the filter rings."""
+    """Number of filtered samples dropped at each end, where the filter rings."""
     cutoff: float
     """Cut-off frequency times the sample time [cycles per sample]."""
     order: int = 4
     gains: tuple[float, ...] | None = None
-    """First-order low-pass before it, ``y += gain (x - y)``, one gain per joint; None for none."""
+    """Gain of a first-order low-pass ``y += gain (x - y)`` before this filter, per joint."""
     cutoffs: tuple[float, ...] | None = None
     """Cut-off of every joint, none above `cutoff`; None for `cutoff` everywhere."""
 
@@ -78,30 +78,30 @@ class RowFilter:
 
     @property
     def lowest(self) -> float:
-        """Lowest cut-off of a joint [cycles per sample]."""
+        """Lowest cut-off of all joints [cycles per sample]."""
         return min(self.cutoffs or (self.cutoff,))
 
     def scale_cutoffs(self, factor: float, **changes: Any) -> Self:
-        """Scale all cut-offs by a factor, with other changes of the fields."""
+        """Scale all cut-offs by `factor`; `changes` are new values of other fields."""
         cutoffs = self.cutoffs and tuple(factor * cutoff for cutoff in self.cutoffs)
         return replace(self, cutoff=factor * self.cutoff, cutoffs=cutoffs, **changes)
 
     @property
     def rows(self) -> slice:
-        """Samples, of those in `sample_slice`, that become rows."""
+        """Slice of the samples that become rows, counted from the start of `sample_slice`."""
         return slice(self.edge, self.stop - self.first - self.edge, self.step)
 
     @property
     def row_samples(self) -> Int1D:
-        """Samples, of those in `sample_slice`, that become rows."""
+        """Indices of the samples that become rows, counted from the start of `sample_slice`."""
         return np.arange(self.stop - self.first)[self.rows]
 
     def apply(self, x: Float) -> Float:
-        """Filter a signal cut to `sample_slice`, shape (N, n, ...), along its first axis."""
+        """Filter a signal of the samples in `sample_slice`, shape (N, n, ...), along axis 0."""
         return self.filter_parts(parts_of(x))
 
     def filter_parts(self, parts: Iterable[Float]) -> Float:
-        """Filter a signal in consecutive parts; see `apply`."""
+        """Filter a signal that is given in consecutive parts; see `apply`."""
         if self.gains is not None:
             parts = parts_of(first_order(np.concatenate([*parts]), self.gains))
         if self.cutoffs is None:
@@ -132,13 +132,13 @@ def low_pass(order: int, cutoff: float) -> Float1D:
 
 
 def filter_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Float:
-    """Filter a signal symmetrically and return evenly spaced samples.
+    """Filter a signal, given in consecutive parts, by a symmetric `kernel`; return `samples` of it.
 
-    Beyond its ends the signal is zero, not a reflection, which would depend on the unfiltered noise
-    of the first sample. Only the requested samples are computed, as sums over the parts.
+    Beyond its ends the signal counts as zero; a reflected signal would depend on the noise of the
+    first sample. Only the requested samples are computed, as sums over the parts.
 
-    The parts have shape (k, ...), the response is symmetric, shape (2 k + 1,), and the indices of
-    the samples have shape (M,).
+    Each part has the shape (length, ...), the kernel the shape (2 k + 1,), and the evenly spaced
+    indices `samples` the shape (M,).
     """
     step = int(samples[1] - samples[0]) if len(samples) > 1 else 1
     if step < MAX_DENSE_STEP:
@@ -188,7 +188,7 @@ class Motion:
     """Torque [N m], shape (N, n)."""
     joint_names: tuple[str, ...]
     row_filter: RowFilter | None = None
-    """Filter of every column of W and of tau; None for all samples unfiltered."""
+    """Filter of every column of the regressor W and of tau; None: all samples, unfiltered."""
     mask: Bool1D | None = None
     """Samples that may be used, shape (N,)."""
     period: float | None = None
@@ -207,7 +207,7 @@ class Motion:
 
     @property
     def repeats(self) -> float | None:
-        """Period [s], if the rows of a fit contain two of them."""
+        """Period [s], if the rows of a fit contain two periods; else None."""
         used = slice(None) if self.row_filter is None else self.row_filter.sample_slice
         if self.period is None or np.ptp(self.t[used]) < MIN_PERIODS * self.period:
             return None
@@ -227,7 +227,7 @@ class Motion:
 
 
 MIN_OPEN_SHARE = 0.05
-"""Minimum share of open samples of a row that is scaled up; others fade out."""
+"""Lower bound of the share of open samples in the denominator; rows with fewer are smaller."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,9 +239,9 @@ class GatedRowFilter(RowFilter):
     .. math:: F(g x) / \sqrt{F g}
 
     of torque and of every column of the regressor: the applicability function of normalized
-    convolution [1]_. Both sides pass the same linear map, so ``tau = W beta`` stays exact for any
-    gate, without invented samples. Division by the root of the open share, where [1]_ divides by
-    the share itself, keeps the variance of white noise equal in all rows, as least squares assumes.
+    convolution [1]_. The same linear map applies to both sides, so ``tau = W beta`` stays exact for
+    any gate, without invented samples. [1]_ divides by the open share F g; its root makes the
+    variance of white noise equal in all rows, as least squares assumes.
 
     References
     ----------
@@ -250,7 +250,7 @@ class GatedRowFilter(RowFilter):
     """
 
     gate: Bool2D | None = None
-    """Samples in `sample_slice` that count, shape (stop - first, n)."""
+    """Whether each sample in `sample_slice` is used (open), shape (stop - first, n)."""
 
     def __post_init__(self) -> None:
         # A slotted dataclass replaces the class of its body: no bare super().
@@ -259,14 +259,14 @@ class GatedRowFilter(RowFilter):
             raise ShapeError(f"the gate of a row filter needs {self.stop - self.first} samples")
 
     def filter_parts(self, parts: Iterable[Float]) -> Float:
-        """Filter a signal in parts without closed samples; see `RowFilter`."""
+        """Filter the open samples of a signal given in parts; see `RowFilter`."""
         assert self.gate is not None
         share = RowFilter.filter_parts(self, parts_of(self.gate.astype(float)))
         rows = RowFilter.filter_parts(self, self._open(parts))
         return np.asarray(rows / np.sqrt(np.maximum(_expand_axes(share, rows), MIN_OPEN_SHARE)))
 
     def _open(self, parts: Iterable[Float]) -> Iterator[Float]:
-        """Yield the parts with zeros for closed samples."""
+        """Yield the parts with zeros in place of closed samples."""
         assert self.gate is not None
         begin = 0
         for part in parts:
@@ -275,7 +275,7 @@ class GatedRowFilter(RowFilter):
 
 
 def _expand_axes(x: Any, other: Float) -> Any:
-    """Expand an array (N, n) to the number of axes of another one (N, n, ...)."""
+    """Add axes to `x`, shape (N, n), until it has as many as `other`, shape (N, n, ...)."""
     return x.reshape(x.shape + (1,) * (other.ndim - 2))
 
 
@@ -287,17 +287,17 @@ def remove_gate(row_filter: RowFilter) -> RowFilter:
 
 def add_gate(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
     """Add a gate, False for excluded samples, to a row filter."""
-    cut = gate[row_filter.sample_slice]
-    if cut.all():
+    open_samples = gate[row_filter.sample_slice]
+    if open_samples.all():
         return row_filter
     if isinstance(row_filter, GatedRowFilter) and row_filter.gate is not None:
-        cut = cut & row_filter.gate
+        open_samples = open_samples & row_filter.gate
     options = {field.name: getattr(row_filter, field.name) for field in fields(RowFilter)}
-    return GatedRowFilter(**options, gate=cut)
+    return GatedRowFilter(**options, gate=open_samples)
 
 
 TAP_COUNT = 8
-"""Number of samples of an interpolated value."""
+"""Number of samples from which a value is interpolated."""
 
 
 def interpolate_samples(x: Float2D, position: Float1D) -> Float2D:

@@ -1,4 +1,4 @@
-"""Recording faults of samples: lost ones and outliers."""
+"""Sensors that simulate recording faults: lost samples and outliers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ def _require_share(sensor: Sensor, value: float) -> None:
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedSamples(Sensor):
-    """Lost samples: the logger repeats the previous one, as real loggers do.
+    """Lost samples: the logger repeats the previous sample, as real loggers do.
 
     A packet carries all joints with position, torque and current, so they are lost together. The
     number of lost samples is noted in the provenance. Apply it last.
@@ -55,7 +55,7 @@ class DroppedSamples(Sensor):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outliers(Sensor):
-    """Outliers of single samples, independent by joint and channel, of either sign.
+    """Outliers of either sign in single samples, independent between joints and channels.
 
     Their number is noted in the provenance. Least squares gives them full weight.
     """

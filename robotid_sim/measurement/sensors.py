@@ -2,8 +2,8 @@
 
 Sensors compose: `measure` applies them one after the other with one generator, so that a seed fixes
 every bit. The order is part of the experiment, and should be that of the cell: errors of the
-quantity (eccentricity, jitter), then noise, then quantization, then recording faults (delay,
-outliers, lost samples). Each sensor leaves a note in the provenance.
+measured quantity (eccentricity, jitter), then noise, then quantization, then recording faults
+(delay, outliers, lost samples). Each sensor adds a note to the provenance of the log.
 
 The presets are sensors of typical cells, in one table, ``presets.toml``. The numbers are orders of
 magnitude, chosen so that the presets differ; without a source they are assumptions.
@@ -27,7 +27,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.renamed import warn_of_name
 
 PROVENANCE_KEY = "measured_by"
-"""Key of the provenance of the list of sensors, with options and random values."""
+"""Key, in the provenance of a log, of the list of sensors with options and random values."""
 
 PerJoint = float | tuple[float, ...]
 """One number for all joints, or one per joint."""
@@ -47,7 +47,7 @@ class Sensor(ABC):
         """Apply this imperfection to a log; `truth` is unchanged."""
 
     def fix_draws(self, drawn: Mapping[str, Any]) -> "Sensor":
-        """Fix the random values that are constant for a cell; most sensors have none.
+        """Fix the random values that are constant for a cell to `drawn`; most sensors have none.
 
         The values for a log are in its provenance.
         """
@@ -58,8 +58,8 @@ class Sensor(ABC):
         """Apply this imperfection as in a replicate of the experiment.
 
         Most sensors are called with a different generator. Deterministic sensors still differ
-        between replicates if they depend on details of the motion that do not repeat: the share,
-        from 0 to 1 and evenly spaced over replicates, represents these.
+        between replicates if they depend on details of the motion that do not repeat. These details
+        are represented by `share`, from 0 to 1 and evenly spaced over replicates.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Sensor(ABC):
         rng : numpy.random.Generator
             Source of noise.
         share : float
-            Between 0 and 1.
+            Value for this replicate, between 0 and 1.
 
         Returns
         -------
@@ -82,9 +82,9 @@ class Sensor(ABC):
 def measure(
     log: Log, sensors: Sensor | Sequence[Sensor], rng: np.random.Generator | None = None
 ) -> Log:
-    """Measure a clean log with one sensor, or several one after the other.
+    """Measure a clean log with one sensor, or with several sensors in their order.
 
-    The generator is the only difference between noise seeds.
+    Logs of different noise seeds differ only by the generator.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _call_sensor(sensor: Sensor, log: Log, sense: Callable[[], Log]) -> Log:
 def replicate_measurement(
     log: Log, sensors: Sequence[Sensor], rng: np.random.Generator, share: float
 ) -> Log:
-    """Measure a clean log in a replicate of the experiment.
+    """Measure a clean log as in a replicate of the experiment.
 
     Sensors apply in this order; `fix_sensors` gives the sensors of the same cell. `share`, between
     0 and 1, is the shift of encoder steps in this replicate. The truth is the same.
@@ -161,11 +161,11 @@ def replicate_measurement(
 
 
 def fix_sensors(sensors: Sequence[Sensor], log: Log) -> tuple[Sensor, ...]:
-    """Fix the sensors that measured a log, to measure another with the same cell.
+    """Fix the sensors that measured a log, so that another log can be measured with the same cell.
 
     Torque constants, offsets and phases of harmonics are constant for a cell: in a replicate of the
-    experiment only the noise differs. For a log without notes of these sensors, such as one of a
-    machine, they are unchanged.
+    experiment only the noise differs. The sensors are unchanged if the log has no notes of them,
+    such as a log of a machine.
     """
     notes = log.provenance.get(PROVENANCE_KEY, [])
     if [note["sensor"] for note in notes] != [type(sensor).__name__ for sensor in sensors]:
@@ -181,7 +181,7 @@ def record_sensor(
 
     A new torque also changes the motor current, because torque is current times constant.
 
-    Facts are random values or counts of the sensor; the note has its options and facts.
+    `facts` are random values or counts of the sensor; the note contains its options and facts.
     """
     if "tau_meas" in channels and "current" not in channels and log.torque_constant is not None:
         channels["current"] = channels["tau_meas"] / log.torque_constant
@@ -240,7 +240,7 @@ def expand_option(sensor: Sensor, name: str, log: Log) -> Float1D:
 
 
 def expand_by_joint_type(sensor: Sensor, log: Log) -> Float1D:
-    """Expand the options `revolute` and `prismatic` joint by joint, shape (n,)."""
+    """Return the option `revolute` or `prismatic` of the sensor for each joint, shape (n,)."""
     both = (expand_option(sensor, name, log) for name in ("prismatic", "revolute"))
     return np.asarray(np.where(is_prismatic(log), *both))
 
@@ -251,7 +251,7 @@ def is_prismatic(log: Log) -> Bool1D:
 
 
 def torque_rms(log: Log) -> Float1D:
-    """Compute the RMS torque of every joint after time zero, or of the approach alone [N m]."""
+    """Compute the RMS torque of every joint from time zero [N m], or of a log before time zero."""
     motion = log.t >= 0.0 if (log.t >= 0.0).any() else log.t < 0.0
     return np.asarray(np.sqrt((log.tau_meas[motion] ** 2).mean(axis=0)))
 
@@ -263,7 +263,7 @@ _Phases: TypeAlias = tuple[tuple[float, ...], ...]
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class HarmonicSensor(Sensor):
-    r"""A sensor with an error of the angle :math:`\alpha = G q` of the encoder or the motor.
+    r"""A sensor whose error depends on the angle :math:`\alpha = G q` of the encoder or the motor.
 
     The error is :math:`e = A \sum_k s_k \sin(k \alpha + \varphi_k)`; of a prismatic joint with a
     screw of lead p the angle is :math:`2 \pi G q / p`. Phases are random.
@@ -278,7 +278,7 @@ class HarmonicSensor(Sensor):
     lead: PerJoint = 0.01
     """Travel of a prismatic joint per revolution of its screw [m]."""
     phase: _Phases | None = None
-    """Phases [rad], a list per order with one per joint; random by default."""
+    """Phases [rad], one list per order with one number per joint; random by default."""
 
     def __post_init__(self) -> None:
         keep_numbers(self, "orders", "shares")
@@ -319,7 +319,7 @@ class HarmonicSensor(Sensor):
 _PRESET_TABLE: Mapping[str, Mapping[str, Any]] = tomllib.loads(
     (files(__package__) / "presets.toml").read_text("utf-8")
 )
-"""By sensor, in order of application: the reason, and options by preset."""
+"""Reason, and options by preset, of every sensor, in order of application."""
 
 _PRESET_NAMES = ("lab", "industrial", "harsh")
 
@@ -344,7 +344,7 @@ def preset(name: str) -> dict[str, dict[str, Any]]:
 
 
 def describe_presets() -> list[dict[str, Any]]:
-    """Make the table: a row per preset and sensor with its options and their reason."""
+    """List all presets, one row per preset and sensor, with the options and their reason."""
     return [
         {"preset": name, "sensor": s, "options": options, "reason": _PRESET_TABLE[s]["reason"]}
         for name in _PRESET_NAMES

@@ -58,13 +58,13 @@ class TorqueNoise(Sensor):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueOffset(Sensor):
-    """Constant error of the joint torques: a given part and a random part.
+    """Constant error of the joint torques: the sum of `offset` and a random error.
 
     It resembles the offset `Fo` of a friction model, and gravity where a joint hardly moves.
     """
 
     offset: PerJoint = 0.0
-    """Given error [N m], of either sign."""
+    """Known part of the error [N m], of either sign."""
     relative: PerJoint = 0.005
     """Standard deviation of the random error over the RMS torque of the joint."""
 
@@ -91,8 +91,8 @@ class TorqueRipple(HarmonicSensor):
     .. math:: e(q) = A \sum_k s_k \sin(k \alpha + \varphi_k), \qquad \alpha = G q
 
     A torque computed from the motor current omits cogging and the ripple of the torque constant; a
-    harmonic drive errs twice per revolution of its wave generator [1]_. Phases are random. It reads
-    the positions of the log: apply it before sensors of the positions, or accept their error.
+    harmonic drive causes two periods per revolution of its wave generator [1]_. Phases are random.
+    The ripple depends on the positions of the log: apply it before sensors of the positions.
 
     References
     ----------
@@ -126,8 +126,8 @@ class MotorCurrent(Sensor):
     .. math:: i = \frac{\tau}{K (1 + \delta)} + i_0 + w, \qquad \tau_{meas} = K i
 
     K is the assumed constant at the joint: torque constant of the motor times gear ratio [1]_; the
-    true one is larger by the share delta. Every identified parameter of the joint is then wrong by
-    the factor :math:`1 / (1 + \delta)`, at any noise. The log has current and assumed constant.
+    true constant is :math:`K (1 + \delta)`. The identified parameters of the joint are then wrong
+    by the factor :math:`1 / (1 + \delta)`, with or without noise. The log contains i and K.
 
     References
     ----------
@@ -139,7 +139,7 @@ class MotorCurrent(Sensor):
     torque_constant: PerJoint | None = None
     """Assumed constant K [N m/A or N/A]; by default the largest torque of the log over 10 A."""
     error: PerJoint = 0.0
-    """Given part of delta, true over assumed constant minus one, of either sign."""
+    """Known part of delta, of either sign."""
     error_std: PerJoint = 0.02
     """Standard deviation of the random part of delta."""
     noise: PerJoint = 0.02
@@ -154,7 +154,7 @@ class MotorCurrent(Sensor):
             sensors.keep_numbers(self, "torque_constant", positive=True)
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
-        """Replace `tau_meas` by the torque of the current; add `current` and `torque_constant`."""
+        """Compute `tau_meas` from the current; add `current` and `torque_constant` to the log."""
         if self.torque_constant is not None:
             assumed = sensors.expand_option(self, "torque_constant", log)
         else:
@@ -184,11 +184,11 @@ class MotorCurrent(Sensor):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueDelay(Sensor):
-    """A delayed torque channel: its samples belong to an earlier time than their stamps.
+    """A delayed torque channel: each torque sample was taken before its time stamp.
 
     Fractions of a sample are interpolated, see `interpolate_samples`: up to a tenth of the sample
-    rate the error of the delay is 1e-5 samples. The first samples, without earlier torque, repeat
-    the first one.
+    rate the error of the delay is 1e-5 samples. The first samples have no earlier torque and repeat
+    the first torque.
 
     Examples
     --------
@@ -222,10 +222,10 @@ class TorqueDelay(Sensor):
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Shift `tau_meas` to later samples."""
         del rng
-        late = self.delay / log.dt + self.samples
-        samples = round(late)
-        late = samples if abs(late - samples) < 1e-9 else late  # rounding error of the mean step
-        position = np.arange(log.t.size) - late
+        delay = self.delay / log.dt + self.samples
+        samples = round(delay)
+        delay = samples if abs(delay - samples) < 1e-9 else delay  # rounding error of the mean step
+        position = np.arange(log.t.size) - delay
         return sensors.record_sensor(
             self, log, tau_meas=interpolate_samples(log.tau_meas, position)
         )
