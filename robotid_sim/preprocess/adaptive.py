@@ -36,7 +36,7 @@ MIN_ENCODER_NOISE = 1e-6
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Adaptive(RowPreprocessor):
-    r"""Outlier mask and delay compensation where needed, then motion and torque together.
+    r"""Masks outliers and corrects the delay if needed, then estimates motion and torque jointly.
 
     1. Lost samples and outliers are detected; positions are interpolated over them and their
        torques are excluded from the rows, see `find_faults`.
@@ -45,7 +45,7 @@ class Adaptive(RowPreprocessor):
        `rows_by_joint`.
     4. The torque delay is estimated and, if significant, corrected, see `estimate_delay`.
     5. Motion and parameters of a model are estimated in turn, see `ErrorsInVariables`, starting
-       from the smoothed motion. A significant delay is refined by its rows, see
+       from the smoothed motion. A significant delay is then refined, see
        `estimate_remaining_delay`. Other methods stop at the smoother, or fit a Fourier series.
 
     `tune` does all this and reports it in `message`. The decisions are then fixed, except that
@@ -78,8 +78,8 @@ class Adaptive(RowPreprocessor):
     delay: float | None = None
     """Torque delay to correct [s], 0 for none; None to estimate it."""
     low_pass: str = SHARED
-    """``shared``: the cut-off of the rows is that of all joints; ``by-joint``: that of every joint
-    follows from the log."""
+    """``shared``: all joints have the configured cut-off of the rows; ``by-joint``: the cut-off of
+    every joint follows from the log."""
     outliers: float = OUTLIER_THRESHOLD
     """Robust standard deviations beyond which a value is an outlier; 0 for no detection."""
     smoother: RtsSmoother = field(default_factory=RtsSmoother)
@@ -107,7 +107,7 @@ class Adaptive(RowPreprocessor):
 
     @one_blas_thread()
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Compute the motion of the log as decided."""
+        """Compute the motion of the log by the method and options that `tune` chose."""
         tuned = self.tune(log, robot)
         log, measured = tuned.prepare(log, robot)
         if tuned.method == "errors-in-variables":
@@ -190,7 +190,7 @@ def _faults(log: Log, outliers: float) -> Faults | None:
 
 
 def _prepare(log: Log, delay: float, faults: Faults | None) -> tuple[Log, Bool2D]:
-    """Repair a log and correct its delay; also return which samples were measured."""
+    """Repair a log and correct its delay; return it and a mask of its measured samples."""
     if faults is None:
         return remove_delay(log, delay), np.ones(log.q.shape, dtype=bool)
     shifted = np.roll(faults.sound, -round(delay / log.dt), axis=0)
@@ -200,7 +200,7 @@ def _prepare(log: Log, delay: float, faults: Faults | None) -> tuple[Log, Bool2D
 def _tune_at(
     start: Adaptive, log: Log, robot: Robot, faults: Faults | None, noise: Float1D, delay: float
 ) -> Adaptive:
-    """Tune the method to the log after removal of a delay [s]."""
+    """Tune the method to the log after correction of the torque delay `delay` [s]."""
     log, sound = _prepare(log, delay, faults)
     decided = replace(start, delay=delay)
     if start.method == "fourier-fit":
@@ -241,10 +241,10 @@ LOWEST_EDGE, OCTAVE_COUNT = 1.25, 5
 """Upper edge of the lowest band [Hz], and number of octave bands above it."""
 
 MIN_EXPLAINED_RATIO = 1.2
-"""Minimum RMS torque of the model over its residual of an explained band."""
+"""Minimum RMS torque of the model over that of the residual, in an explained band."""
 
 CUTOFF_RATIO = 2.0
-"""Cut-off over the end of the explained bands: a low-pass attenuates the octave below it."""
+"""Cut-off over the upper edge of the explained bands: a low-pass attenuates the octave below."""
 
 SPECTRUM_WINDOW = 8.0
 """Length of the pieces whose spectra are averaged [s]."""
@@ -253,10 +253,10 @@ SPECTRUM_WINDOW = 8.0
 def rows_by_joint(motion: Motion, robot: Robot, rows: Rows) -> Rows:
     """Set the low-pass of the rows of every joint to the band that a model explains.
 
-    A fit of base parameters by the given rows, with weights by joint, gives torque and residual at
-    all samples. From the lowest octave up, a band counts while the model explains more than its
-    residual; the cut-off lies an octave above. The rate of the rows follows the highest cut-off,
-    their edges the ringing of the lowest one.
+    A fit of base parameters to `rows`, with weights by joint, gives model torque and residual at
+    all samples. The explained band ends at the first octave in which the torque does not exceed
+    the residual; the cut-off lies an octave above its end. The rate of the rows follows from the
+    highest cut-off, and their edges from the ringing time of the lowest cut-off.
 
     The ratio of rate to cut-off is kept; the returned rows have `cutoffs`.
     """
@@ -279,8 +279,8 @@ def rows_by_joint(motion: Motion, robot: Robot, rows: Rows) -> Rows:
 def find_explained_band(model: Float2D, residual: Float2D, rate: float) -> Float1D:
     """Find the frequency below which a model explains more than its residual, shape (n,) [Hz].
 
-    Torque of the model and residual have shape (N, n), at a sample rate [Hz]. The result is the
-    upper edge of the last such band; the lowest one always counts.
+    `model` and `residual` are torques, shape (N, n), at the sample rate `rate` [Hz]. The result is
+    the upper edge of the last explained band; the lowest band always counts as explained.
     """
     length = min(len(model), round(SPECTRUM_WINDOW * rate))
     f, of_model = scipy.signal.welch(model, rate, nperseg=length, axis=0)

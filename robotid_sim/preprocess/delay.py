@@ -21,10 +21,10 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.misfit import RowFit, standard_torque_of
 
 MAX_DELAY = 0.02
-"""Maximum delay that is searched, of either sign [s]; the rows exclude longer edges."""
+"""Largest absolute delay of the search [s]; the edges that the rows exclude are longer."""
 
 MIN_DELAY_RATIO = 5.0
-"""Minimum number of standard deviations of a significant delay."""
+"""Minimum significant delay, over its standard deviation."""
 
 MIN_VARIANCE = 1e-300
 
@@ -37,7 +37,7 @@ class Delay:
     """Delay of the torque after the time stated in the log."""
 
     value: float
-    """[s]."""
+    """Delay [s]."""
     std: float
     """Standard deviation [s]; large where the joints disagree."""
     dt: float
@@ -66,11 +66,11 @@ class Delay:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LowPassedTorque:
-    """Torque after the low-pass of the rows, at every sample: a delay commutes with it."""
+    """Torque after the low-pass of the rows, at every sample; a shift can follow the low-pass."""
 
     tau: Float2D
     at: Float1D
-    """Samples that are rows."""
+    """Indices of the samples that become rows."""
     dt: float
 
     @classmethod
@@ -80,7 +80,7 @@ class _LowPassedTorque:
         return cls(tau, np.arange(len(tau), dtype=float)[row_filter.rows], log.dt)
 
     def rows(self, delay: float) -> Float2D:
-        """Compute the rows of the torque a delay [s] later in the log."""
+        """Compute the rows of the torque that is recorded `delay` [s] later in the log."""
         return interpolate_samples(self.tau, self.at + delay / self.dt)
 
 
@@ -93,9 +93,9 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
     with the shared low-pass F of the rows; the minimum over beta is a projection, so that only the
     torque has to be shifted in the search [1]_. Correlation with the torque of the nominal model
     does not suffice: an error of its viscous friction resembles a delay of gravity by several
-    samples. Residuals give the weights, once without delay and twice at the estimate.
+    samples. The weights follow from the residuals, first without delay, then twice with it.
 
-    The log is free of outliers; the motion is at its stated torque times, with a row filter.
+    The log has no outliers; the motion is at the torque times of the log and has a row filter.
     Only kinematics and transition velocities of the robot are used.
 
     References
@@ -127,12 +127,12 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
 
 
 def estimate_remaining_delay(motion: Motion, robot: Robot) -> Delay:
-    r"""Estimate the remaining delay of the torque of a motion, small against its periods.
+    r"""Estimate the remaining torque delay of a motion, which is small against its periods.
 
     To first order a delay d adds the column :math:`-F \dot\tau` to the rows, with the torque
-    :math:`\tau` of the parameters that explain them best. With rows whitened by the noise of the
-    motion, as in `ErrorsInVariables`, the estimate is unbiased; noise of a smoothed motion biases
-    it by a tenth of a sample.
+    :math:`\tau` of the parameters that fit the rows best. If the rows are whitened by the noise of
+    the motion, as in `ErrorsInVariables`, the estimate is unbiased; the noise of a smoothed motion
+    biases it by a tenth of a sample.
 
     Only kinematics and transition velocities of the robot are used.
     """
@@ -178,11 +178,11 @@ def _cost(
 def remove_delay(log: Log, delay: float) -> Log:
     """Shift the torque of a log to earlier times by a delay.
 
-    Whole samples are shifted, so that smoothers need not interpolate over several. Samples without
-    torque then repeat the last one: rows exclude the ends.
+    The torque is shifted by whole samples; `torque_time_offset` represents the remaining fraction.
+    Samples without torque at the end repeat the last torque; rows exclude the ends.
 
-    The delay is the time by which torques come late [s]; fractions of a sample are in
-    `torque_time_offset`. Raises `LogError` if it is longer than the log.
+    `delay` is the time from the action of a torque to its record [s]. Raises `LogError` if it is
+    longer than the log.
     """
     if delay == 0.0:
         return log

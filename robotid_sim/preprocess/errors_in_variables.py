@@ -1,4 +1,4 @@
-r"""Motion and torque estimated together: errors in variables, by the model that is identified.
+r"""Joint estimation of motion and torque by an errors-in-variables model.
 
 Positions :math:`z = q + n` are noisy and so are torques :math:`\tau_m = \tau(q; \beta) + v`. About
 a motion :math:`\hat q` the equation of motion of a joint is, to first order in n,
@@ -12,11 +12,9 @@ whitening takes a Cholesky factor of some bands. The likeliest noise is :math:`\
 \Sigma^{-1} \rho`, the likeliest motion :math:`z - \hat n`, and the likeliest parameters solve
 :math:`W^T \Sigma^{-1} (\tau_m - J \hat n - W \beta) = 0` there. Both are found in turn [1]_, [2]_.
 
-A smoother of positions alone has to choose between the noise of accelerations and the reversals of
-friction, which it rounds; here the torques locate reversals, and rows have the weight of
-their positions, which is small near a reversal and at high frequencies.
-
-Derivatives of the torque by the state, and mass matrices, along a motion.
+A smoother of positions alone trades noise of accelerations against distortion at reversals, where
+friction jumps. Here the torques locate the reversals, and rows with uncertain motion have a small
+weight, as near a reversal and at high frequencies.
 
 References
 ----------
@@ -51,7 +49,7 @@ from robotid_sim.registry import INTERNAL_FIELD
 from robotid_sim.representation import public_value
 
 MASKED_NOISE_RATIO = 1e6
-"""Noise of a replaced sample over that of the others."""
+"""Assumed noise of a replaced sample over that of measured samples."""
 
 MIN_NOISE_SHARE = 1e-6
 """Minimum torque noise over the RMS torque; positions without noise have rounding noise."""
@@ -60,7 +58,7 @@ MIN_NOISE_SHARE = 1e-6
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """White noise of both channels, arrays of shape (n,)."""
+    """Standard deviation of the white noise of both channels, arrays of shape (n,)."""
 
     position: Float1D
     """Positions [rad or m]."""
@@ -73,10 +71,10 @@ class Noise:
 class ErrorsInVariables(RowPreprocessor):
     r"""Maximum-likelihood motion, given positions, torques and the identified model.
 
-    The start is a smoothed motion and a model by a fit of all parameters. Then motion and
-    parameters are improved in turn, see the module. The torque of the motion is :math:`\tau_m - J
-    \hat n`: that of the returned motion, except for noise. Unmodeled torque counts as noise of the
-    torque, so that the positions have more weight where the model is worse.
+    The start is a smoothed motion and a model with all parameters fitted to it. Then motion and
+    parameters are improved in turn, see the module. The returned torque is :math:`\tau_m - J
+    \hat n`, which belongs to the returned motion, except for noise. Unmodeled torque counts as
+    torque noise, so that positions have more weight if the model is less accurate.
 
     `tune` fixes parameters and noise.
 
@@ -178,7 +176,7 @@ def _open(motion: Motion, sound: Bool2D) -> Bool2D:
 def fit_robot(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
     """Fit a robot to the torque of a motion.
 
-    The nominal model completes it; it may be physically inconsistent.
+    Parameters that are not identifiable are those of `robot`; the result may be inconsistent.
     """
     beta = fit.solution(fit.rows(standard_torque_of(motion, robot)))
     phi = fit.parameters.complete(beta, robot.parameters())
@@ -188,7 +186,7 @@ def fit_robot(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
 def torque_noise(log: Log, motion: Motion, model: Robot) -> Float1D:
     """Estimate the white noise of the torques by third differences of the residual of a model.
 
-    Standard deviation of a sample by joint [N m or N], at least `least_noise`.
+    Returns the standard deviation of every joint [N m or N], at least `least_noise`.
     """
     residual = log.tau_meas - joint_torque(model, motion.q, motion.dq, motion.ddq)
     spread = np.median(np.abs(np.diff(residual, 3, axis=0)), axis=0) / (0.6745 * np.sqrt(20.0))
@@ -202,7 +200,7 @@ def least_noise(log: Log) -> Float1D:
 
 
 def equivalent_white_noise(rows: Float1D, motion: Motion) -> Float1D:
-    """Compute the white noise of samples that is equivalent to that of the rows."""
+    """Compute the white noise of samples [N m] that causes the noise `rows` of the rows [N m]."""
     row_filter = motion.row_filter
     assert row_filter is not None
     middle = np.zeros((round(8.0 / row_filter.lowest), len(rows)))
@@ -215,8 +213,8 @@ def equivalent_white_noise(rows: Float1D, motion: Motion) -> Float1D:
 def improve_motion(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
     """Improve a motion by maximum likelihood; the result has a whitening row filter.
 
-    The model has the parameters that were identified so far; samples that are not sound, shape (N,
-    n), have no weight.
+    `model` has the current parameters; samples that are False in `sound`, shape (N, n), have no
+    weight.
     """
     stencil, old = Stencil.from_log(log), (motion.q, motion.dq, motion.ddq)
     partial = slopes_of(model, *old, log.dt)
@@ -282,11 +280,11 @@ def _position_noise(
 
 
 def few_missing(sound: Bool2D) -> Bool2D:
-    """Return the samples of short faulty runs, shape (N, n), in which rows use the model.
+    """Mark samples in short runs of faulty samples, where rows use the model torque, (N, n).
 
     Excluding single samples would let noise of accelerations at high frequencies pass the low-pass
-    of the rows. The most likely torque adds no information; it repeats the model error with the
-    share of these samples.
+    of the rows. The model torque adds no information; it repeats the model error in proportion to
+    the number of these samples.
     """
     few = np.zeros(sound.shape, dtype=bool)
     for j in np.flatnonzero(~sound.all(axis=0)):
@@ -297,14 +295,14 @@ def few_missing(sound: Bool2D) -> Bool2D:
 
 
 DERIVATIVE_STEP = 0.02
-"""Time between the states at which derivatives and inertia of rigid bodies are taken [s]."""
+"""Time between states at which derivatives and inertia of rigid bodies are computed [s]."""
 
 
 def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) -> Float:
     """Differentiate the torque of every joint by its own q, dq and ddq.
 
-    The slopes of rigid bodies change slowly and are computed at some samples; the slope of the
-    smooth sign is exact.
+    The slopes of rigid bodies change slowly: they are computed every `DERIVATIVE_STEP` and
+    interpolated; the slope of the smooth sign is exact.
 
     Motions have shape (N, n), the slopes (3, N, n): torque [N m or N] per unit of position,
     velocity and acceleration.
@@ -331,7 +329,7 @@ def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) ->
 
 
 def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
-    """Compute the mass matrices with shared motors, interpolated between some samples.
+    """Compute the mass matrices, with shared motors, every `DERIVATIVE_STEP`; interpolate between.
 
     Positions have shape (N, n), samples dt apart [s], and the matrices shape (N, n, n).
     """
@@ -341,6 +339,6 @@ def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
 
 
 def _some_of(samples: int, dt: float) -> Int1D:
-    """Return the samples at which slow quantities are computed."""
+    """Return the indices of samples at which slowly changing quantities are computed."""
     step = max(1, round(DERIVATIVE_STEP / dt))
     return np.unique(np.append(np.arange(0, samples, step), samples - 1))

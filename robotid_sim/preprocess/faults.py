@@ -1,4 +1,4 @@
-"""Faulty samples: repeated ones, and outliers."""
+"""Detection and repair of faulty samples: lost samples and outliers."""
 
 from dataclasses import dataclass, replace
 
@@ -10,10 +10,10 @@ from robotid_sim.arrays import Bool1D, Bool2D, Float1D, Float2D
 from robotid_sim.measurement.log import Log
 
 OUTLIER_THRESHOLD = 8.0
-"""Robust standard deviations beyond which a value is an outlier; larger than in Gaussian noise."""
+"""Minimum deviation of an outlier, in robust standard deviations; Gaussian noise stays below."""
 
 MEDIAN_WINDOW = 0.045
-"""Time of the local median [s]; torques change more slowly."""
+"""Length of the window of the local median [s]; torques change more slowly."""
 
 MEDIAN_SAMPLES = (3, 11)
 """Minimum and maximum number of samples of the local median."""
@@ -22,7 +22,7 @@ MAX_GAP_SAMPLES = 20
 """Maximum number of consecutive lost samples; a longer repetition is a robot at rest."""
 
 MAX_PASSES = 5
-"""Maximum number of searches for position outliers; one hides its neighbors."""
+"""Maximum number of searches for position outliers; an outlier hides neighboring outliers."""
 
 TORQUE_FLOOR = 0.01
 """Minimum spread of the torque about its local median, over its RMS."""
@@ -31,7 +31,7 @@ POSITION_FLOOR = 1e-4
 """Minimum spread of the position about its neighbors, over the RMS deviation from its mean."""
 
 ROUNDING_RATIO = 1.5
-"""Maximum deviation of a rounded position from its neighbors [resolutions], with a margin."""
+"""Maximum deviation of a rounded position from its neighbors, over the resolution, with margin."""
 
 MAD_TO_STD = 1.4826
 """Standard deviation of a Gaussian over its median absolute deviation."""
@@ -55,7 +55,7 @@ class Faults:
 
     @property
     def sound(self) -> Bool2D:
-        """Samples whose torque and position were measured, shape (N, n)."""
+        """Mask of samples that were not lost and whose torque is no outlier, shape (N, n)."""
         return np.asarray(~(self.torque | self.lost[:, None]))
 
     @property
@@ -129,8 +129,8 @@ def position_outliers(q: Float2D, threshold: float = OUTLIER_THRESHOLD) -> Bool2
 
     The distance is a fourth difference, :math:`(x_{-2} - 4 x_{-1} + 6 x_0 - 4 x_1 + x_2) / 6`; it
     is nearly zero for the motion of a robot. Of neighboring outliers the largest counts; it is
-    repaired before the next search. The effect of rounding, up to 4/3 of a step, is excluded: a
-    slow joint holds one value for long, so that the median is zero.
+    repaired before the next search. The effect of rounding, up to 4/3 of a step, is excluded: the
+    position of a slow joint hardly changes, so that the median distance is zero.
     """
     outliers, x = np.zeros(q.shape, dtype=bool), np.array(q)
     floor = POSITION_FLOOR * q.std(axis=0)
@@ -142,23 +142,23 @@ def position_outliers(q: Float2D, threshold: float = OUTLIER_THRESHOLD) -> Bool2
         limit = threshold * np.maximum(MAD_TO_STD * np.median(size, axis=0), floor)
         limit = np.maximum(limit, rounding)
         peaks = maximum_filter1d(size, 5, axis=0, mode="constant")
-        fresh = (size > limit) & (size == peaks)
-        if not fresh.any():
+        new = (size > limit) & (size == peaks)
+        if not new.any():
             break
-        outliers |= fresh
-        x = np.where(fresh, x - off, x)
+        outliers |= new
+        x = np.where(new, x - off, x)
     return outliers
 
 
 def resolution(q: Float2D) -> Float1D:
-    """Compute the smallest step between samples, shape (n,); nearly zero without rounding."""
+    """Compute the smallest change between samples, shape (n,); nearly zero without rounding."""
     steps = np.abs(np.diff(q, axis=0))
-    shown = steps > np.finfo(float).eps * np.abs(q).max(axis=0) * 8.0
-    return np.where(shown.any(axis=0), np.where(shown, steps, np.inf).min(axis=0), 0.0)
+    nonzero = steps > np.finfo(float).eps * np.abs(q).max(axis=0) * 8.0
+    return np.where(nonzero.any(axis=0), np.where(nonzero, steps, np.inf).min(axis=0), 0.0)
 
 
 def _interpolate_faults(log: Log, bad: Bool2D) -> Log:
-    """Interpolate bad positions of a log."""
+    """Interpolate the positions of a log that are marked in `bad`, shape (N, n)."""
     if not bad.any():
         return log
     q = np.array(log.q)

@@ -1,4 +1,4 @@
-"""Filters of the torque: Kalman filter and smoother with a model input, five-point cubic."""
+"""Preprocessors that filter the torque: Kalman filter with a model input, five-point cubic."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
@@ -48,9 +48,9 @@ class KalmanTorque(RowPreprocessor):
 
     form: KalmanForm = "compensated"
     prediction: TorquePrediction = "nominal"
-    """Model behind u: ``nominal``, or ``identified``, a first fit of the log itself."""
+    """Model that predicts u: ``nominal``, or ``identified``, a first fit to the same log."""
     gains: tuple[float, ...] | None = None
-    """Kalman gain of every joint; None: by innovation likelihood."""
+    """Kalman gain of every joint; None: that of maximum innovation likelihood."""
     motion: RtsSmoother = field(default_factory=RtsSmoother)
     """Smoother of the motion behind the regressor."""
 
@@ -61,7 +61,7 @@ class KalmanTorque(RowPreprocessor):
             raise OptionError(f"Kalman gains must lie in (0, 1], got {self.gains}")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Compute the smoothed motion with the filtered torque, or with the shared filter."""
+        """Compute the smoothed motion with filtered torque, or with filtered rows (compensated)."""
         tuned = self.tune(log, robot)
         assert tuned.gains is not None
         motion = replace(tuned.motion, rows=self.rows)(log, robot)
@@ -209,7 +209,8 @@ def likelihood_gain(z: Float1D, u: Float1D) -> float:
 def five_point_cubic(z: Float2D) -> Float2D:
     """Smooth a signal by five-point cubics along its first axis.
 
-    A cubic is fitted to five neighbors and evaluated at the middle one; at the ends, at the sample.
+    A cubic is fitted to five neighbors and evaluated at the middle one; the first and last two
+    samples use the first and last five neighbors.
     """
     columns = np.vander(np.arange(-2.0, 3.0), 4)
     fit = columns @ np.linalg.pinv(columns)  # rows: value of the cubic at each of the five samples

@@ -1,4 +1,4 @@
-"""One linear filter for all joints: Butterworth with central differences, Savitzky-Golay."""
+"""Preprocessors with one linear filter for all joints: Butterworth and Savitzky-Golay."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -21,10 +21,10 @@ MAX_ORDER = 20
 @document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Butterworth(RowPreprocessor):
-    """Forward-backward Butterworth on position and central differences; one corner for all joints.
+    """Forward-backward Butterworth filter of positions, then central differences.
 
-    It is common practice and serves for comparison: joints need different cut-offs, but one filter
-    has only one.
+    It is common practice and serves for comparison: all joints have the same cut-off, although they
+    need different ones.
 
     References
     ----------
@@ -41,7 +41,7 @@ class Butterworth(RowPreprocessor):
     cutoff: float = 20.0
     """Cut-off frequency [Hz]."""
     order: int = 4
-    """Order of one pass; the two passes have twice that."""
+    """Order of one pass; both passes together have twice this order."""
 
     def __post_init__(self) -> None:
         if not self.cutoff > 0.0 or not 1 <= self.order <= MAX_ORDER:

@@ -1,4 +1,4 @@
-"""Misfit of a motion and its torque for the best parameters, as a criterion of choices."""
+"""Misfit of a motion and its torque for the best parameters, for choices between preprocessors."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +14,7 @@ from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.robot import Robot
 
 WEIGHT_ROUNDS = 4
-"""Number of weight estimates."""
+"""Number of iterations of the weights."""
 
 JOINT_SYMBOLS = ("Fv", "Fc", "Fo", "Ia")
 """Joint parameters of these fits: all of them, because only the misfit counts."""
@@ -22,7 +22,7 @@ JOINT_SYMBOLS = ("Fv", "Fc", "Fo", "Ia")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowFit:
-    """A regressor for the misfit of several torques.
+    """A regressor to which different torques can be fitted.
 
     The nominal model gives kinematics, the direction of gravity and transition velocities; its
     inertia is not used.
@@ -41,7 +41,7 @@ class RowFit:
     def from_motion(
         cls, motion: Motion, robot: Robot, parameters: BaseParameters | None = None
     ) -> "RowFit":
-        """Compute the rows of a motion with a row filter; `parameters` may be given."""
+        """Compute the rows of a motion with a row filter; `parameters` are by default all."""
         row_filter = motion.row_filter
         assert row_filter is not None
         q, dq, ddq = (part[row_filter.sample_slice] for part in (motion.q, motion.dq, motion.ddq))
@@ -62,7 +62,7 @@ class RowFit:
         return self.row_filter.apply(tau[self.row_filter.sample_slice])
 
     def noise(self, y: Float2D) -> Float1D:
-        """Compute the deviation of the rows per joint from a weighted fit [N m], shape (n,)."""
+        """Compute the RMS residual of a weighted fit to the rows `y` [N m], shape (n,)."""
         sigma = np.ones(y.shape[1])
         for _ in range(WEIGHT_ROUNDS + 1):
             residual = self.residual(y, sigma) * sigma
@@ -79,7 +79,7 @@ class RowFit:
         return np.asarray(beta / self.size)
 
     def torque(self, motion: Motion, robot: Robot, tau: Float2D) -> Float2D:
-        """Compute the torque along a motion of the model fitted to a torque, (N, n)."""
+        """Fit a model to the torque `tau`; return its torque along the motion, shape (N, n)."""
         W = torque_regressor(robot, motion.q, motion.dq, motion.ddq, self.parameters.columns)
         return np.asarray(W @ self.solution(self.rows(tau)))
 
@@ -96,11 +96,11 @@ class RowFit:
 
 
 def standard_torque_of(motion: Motion, robot: Robot) -> Float2D:
-    """Subtract the torque of the terms of the robot, shape (N, n)."""
+    """Subtract the torque of the robot's joint terms from that of a motion, shape (N, n)."""
     return standard_torque(robot, motion.q, motion.dq, motion.ddq, motion.tau)
 
 
 @lru_cache(maxsize=2)  # several choices are made for one robot
 def _select_basis(robot: Robot, measured: tuple[bool, ...]) -> BaseParameters:
-    """Choose all base parameters that may explain the torques of the measured joints."""
+    """Build the base parameters with all joint parameters, for joints with measured torque."""
     return base_parameters(robot, JOINT_SYMBOLS, np.array(measured))

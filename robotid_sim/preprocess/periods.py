@@ -31,14 +31,14 @@ MAX_VARIANCE_RATIO = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Periods:
-    """Whole periods of a log after the first one."""
+    """Whole periods of a log; the first period is excluded."""
 
     first: int
     """Sample at which the second period begins."""
     samples: int
     """Samples of a period."""
     count: int
-    """Number of whole periods from there; at least one."""
+    """Number of whole periods from `first` on; at least one."""
 
     def mean(self, x: Float2D) -> Float2D:
         """Average a signal (N, n) over the periods, shape (samples, n)."""
@@ -50,9 +50,9 @@ class Periods:
         return np.asarray((np.arange(samples) - self.first) % self.samples)
 
     def average_others(self, x: Float2D) -> Float2D:
-        """Replace every period of a signal (N, n) by the mean of the others; needs two.
+        """Replace every period of a signal (N, n) by the mean of the other periods; needs two.
 
-        Before the first whole period it is the mean of all.
+        Samples outside the periods are replaced by the mean of all periods.
         """
         used = slice(self.first, self.first + self.count * self.samples)
         mean = self.mean(x)
@@ -92,7 +92,7 @@ def periods_of(log: Log, user: str) -> Periods | None:
 
 
 def repeats(log: Log, periods: Periods, noise: Float1D) -> bool | None:
-    """Return whether positions repeat up to encoder noise (n,); None with a single period."""
+    """Return whether positions repeat up to encoder noise, shape (n,); None for a single period."""
     if periods.count < 2:
         return None
     # Rounding of positions without noise must not count as a difference.
@@ -184,7 +184,7 @@ def average_periods(log: Log, periods: Periods) -> Log:
 FOURIER_FIT_NAME = "the preprocessor fourier-fit"
 
 CONFIDENCE = 0.98
-"""Confidence of the test for harmonics; a false one only doubles a short series."""
+"""Confidence of the test for harmonics; a false detection only doubles the order."""
 
 
 @public_value
@@ -216,7 +216,7 @@ class FourierFit(RowPreprocessor):
     needs_period: ClassVar[bool] = True
 
     orders: tuple[int, ...] | None = None
-    """Harmonics H per joint, if fixed."""
+    """Number of harmonics H per joint; by default chosen from the log."""
     highest: float = 50.0
     """Maximum frequency of a series [Hz]."""
     otherwise: RtsSmoother = field(default_factory=RtsSmoother)
@@ -227,7 +227,7 @@ class FourierFit(RowPreprocessor):
             raise OptionError("a Fourier fit needs orders of at least 1 and a positive frequency")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
-        """Compute the fitted motion at the torque times; it also repeats before and after."""
+        """Compute the fitted motion at the torque times, repeated over the whole log."""
         periods = periods_of(log, FOURIER_FIT_NAME)
         if periods is None:
             return replace(self.otherwise, rows=self.rows)(log, robot)
@@ -284,7 +284,7 @@ def likely_orders(z: Float2D, most: int) -> Int1D:
 
 
 def _double_order(order: int, power: Float1D, most: int) -> int:
-    """Double the order while the added harmonics exceed the noise; power is over its variance."""
+    """Double the order while the added harmonics exceed the noise; `power` is relative to noise."""
     while order < most:
         wider = min(2 * order, most)
         added = power[order + 1 : wider + 1]

@@ -69,7 +69,7 @@ class Rows:
         return tuple(cutoff * dt for cutoff in self.cutoffs) or None
 
     def require_joints(self, count: int) -> None:
-        """Raise `OptionError` unless there is one cut-off per joint, or none."""
+        """Raise `OptionError` unless `cutoffs` is empty or has one cut-off for each joint."""
         if self.cutoffs and len(self.cutoffs) != count:
             raise OptionError(
                 f"preprocess.cutoffs has {len(self.cutoffs)} numbers for {count} joints; give one "
@@ -79,8 +79,8 @@ class Rows:
     def shortest_period(self, dt: float, rows: int) -> float:
         """Compute the minimum period of an excitation with enough rows for a fit [s].
 
-        A single period must suffice, because models are tested on one. dt is the sample time [s],
-        `rows` the number of rows that a fit needs.
+        A single period must have enough rows, because models are tested on a single period. `dt` is
+        the sample time [s], `rows` the number of rows that a fit needs.
         """
         step = max(1, round(1.0 / (self.rate * dt)))
         samples = 2 * round(self.edge / dt) + max(MIN_ROWS, rows) * step + 1
@@ -124,9 +124,9 @@ class Rows:
 class Preprocessor(ABC):
     """Computes motion and torque for an estimator from a log.
 
-    Its inputs are those of a real robot: the log without its truth, and the nominal model. A
-    preprocessor with a field `rows` of type `Rows` is built with the rows of the configuration;
-    others choose them. In both cases the motion has a row filter, see `motion_of_log`.
+    Its inputs are those of a real robot: the log without its truth, and the nominal model. If it
+    has a field `rows` of type `Rows`, it is built with the rows of the configuration; else it
+    chooses its rows. In both cases the motion has a row filter, see `motion_of_log`.
     """
 
     needs_period: ClassVar[bool] = False
@@ -157,7 +157,7 @@ class Preprocessor(ABC):
         Returns
         -------
         tuned : Preprocessor
-            A linear filter, through which noise can be propagated.
+            With fixed quantities: a linear filter, through which noise can be propagated.
         """
         del log, robot
         return self

@@ -138,12 +138,12 @@ def smooth(
 @document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RtsSmoother(RowPreprocessor):
-    r"""Kalman filter and RTS smoother of positions with white jerk, its corner twice the likeliest.
+    r"""Kalman filter and RTS smoother of positions, with a model of white jerk.
 
     Per joint the corner maximizes the likelihood of the innovations; that is optimal for the
     *position*, while the torque also needs the acceleration at friction reversals, so the corner is
-    then raised by `corner_factor`. The state is at the time when the torque of each sample acts, so
-    the measurement is earlier: ``H = [1, -o, o^2/2]`` with the log's torque time `o`.
+    then multiplied by `corner_factor`. The state is that at the action of the torque; positions are
+    measured earlier: ``H = [1, -o, o^2/2]`` with the `torque_time_offset` `o` of the log.
 
     References
     ----------
@@ -169,7 +169,7 @@ class RtsSmoother(RowPreprocessor):
     corner_factor: float = 2.0
     """Corner of the smoother over that of maximum likelihood."""
     corners: tuple[float, ...] | None = None
-    """Corner per joint [Hz], if fixed; then `corner_factor` has no effect."""
+    """Corner per joint [Hz]; by default from the log. If given, `corner_factor` has no effect."""
 
     def __post_init__(self) -> None:
         if not all(c > 0.0 for c in (self.corner_factor, *(self.corners or ()))):
@@ -211,8 +211,8 @@ def velocity_noise(log: Log, joint: int) -> tuple[float, float, Bool1D] | None:
     motion; a part proportional to the acceleration is the delay of the velocity. With white noise,
     sums of m of the remaining steps, without outliers, have the variance
     :math:`2 \sigma_n^2 + (m - .41) (h \sigma_v)^2`, which is evaluated for one step and for
-    `STEP_SPAN`. Other errors of velocities repeat from step to step, so that no noise of the
-    positions remains: then, as without velocities, the result is None.
+    `STEP_SPAN`. Other errors of the velocities repeat from step to step, so that no position noise
+    remains. Then, and for a log without velocities, the result is None.
     """
     if log.dq is None:
         return None
@@ -249,7 +249,7 @@ class _Measurements(NamedTuple):
 
     @classmethod
     def from_log(cls, log: Log, joint: int) -> Self:
-        """Interleave positions and informative velocities."""
+        """Interleave positions and, if they are informative, velocities."""
         o, z = log.torque_time_offset, np.ascontiguousarray(log.q[:, joint])
         row, noise = [1.0, -o, 0.5 * o**2], velocity_noise(log, joint)
         if log.dq is None or noise is None:
@@ -262,7 +262,7 @@ class _Measurements(NamedTuple):
 
 
 def likelihood_corner(log: Log, joint: int) -> tuple[float, float]:
-    """Find the corner [Hz] of maximum innovation likelihood, and its encoder noise."""
+    """Find the corner of maximum innovation likelihood [Hz] and the encoder noise [rad or m]."""
     measurements = _Measurements.from_log(log, joint)
     work = _workspace(measurements.z.size)
 

@@ -18,12 +18,12 @@ from robotid_sim.measurement.motion import RowFilter
 from robotid_sim.representation import public_value
 
 NODE_OFFSETS = np.arange(-2, 4)
-"""Samples about a time whose polynomial defines position, velocity and acceleration there."""
+"""Offsets of the samples whose polynomial defines position, velocity and acceleration at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stencil:
-    """Position, velocity and acceleration at the torque times from samples about them."""
+    """Weights that give position, velocity and acceleration at torque times from nearby samples."""
 
     weights: Float
     """Weights of the three quantities, shape (N, 3, 6), or (1, 3, 6) if equal for all."""
@@ -32,24 +32,24 @@ class Stencil:
 
     @classmethod
     def from_log(cls, log: Log) -> Self:
-        """Make the differences at the torque times of a log."""
-        late = np.array([log.torque_time_offset])
+        """Compute the weights for the torque times of a log."""
+        delay = np.array([log.torque_time_offset])
         if log.torque_times is not None:
-            late = log.action_times - log.t
-        late = late / log.dt
-        shift = int(np.floor(np.median(late)))
-        x, powers = (late - shift)[:, None], np.arange(NODE_OFFSETS.size)
+            delay = log.action_times - log.t
+        delay = delay / log.dt
+        shift = int(np.floor(np.median(delay)))
+        x, powers = (delay - shift)[:, None], np.arange(NODE_OFFSETS.size)
         value = x**powers
         slope = powers * x ** np.maximum(powers - 1, 0)
-        bend = powers * (powers - 1) * x ** np.maximum(powers - 2, 0)
+        curvature = powers * (powers - 1) * x ** np.maximum(powers - 2, 0)
         polynomial = np.linalg.inv(np.vander(NODE_OFFSETS, increasing=True).astype(float))
-        rows = np.stack([value, slope / log.dt, bend / log.dt**2], axis=1)
+        rows = np.stack([value, slope / log.dt, curvature / log.dt**2], axis=1)
         return cls(rows @ polynomial, shift)
 
     def motion(self, q: Float2D) -> tuple[Float2D, Float2D, Float2D]:
         """Compute position, velocity and acceleration, each of shape (N, n).
 
-        At the ends the outermost position replaces missing ones.
+        At the ends the first or last position replaces missing samples.
         """
         result = np.empty((3, *q.shape))
         _differences(
@@ -68,13 +68,13 @@ class Stencil:
     def apply_transposed(self, slopes: Float, x: Float2D) -> Float2D:
         """Apply the transpose of slopes (N, n, 6) to torques x (N, n); return samples (N, n)."""
         total = np.zeros_like(x)
-        _back(np.ascontiguousarray(slopes), x, self.shift + int(NODE_OFFSETS[0]), total)
+        _add_transposed(np.ascontiguousarray(slopes), x, self.shift + int(NODE_OFFSETS[0]), total)
         return total
 
 
 @jit
 def _differences(q: Float2D, weights: Float, first: int, result: Float) -> None:
-    """Fill found (3, N, n) with the sums of the samples from `first` after each on."""
+    """Fill `result` (3, N, n) with weighted sums of the samples from k + `first` on, for each k."""
     last = q.shape[0] - 1
     for k in range(q.shape[0]):
         w = weights[min(k, weights.shape[0] - 1)]
@@ -87,8 +87,8 @@ def _differences(q: Float2D, weights: Float, first: int, result: Float) -> None:
 
 
 @jit
-def _back(slopes: Float, x: Float2D, first: int, total: Float2D) -> None:
-    """Add every torque x times its slopes to the samples from `first` after it on."""
+def _add_transposed(slopes: Float, x: Float2D, first: int, total: Float2D) -> None:
+    """Add each torque x[k], times its slopes, to the samples of `total` from k + `first` on."""
     for k in range(x.shape[0]):
         for i in range(slopes.shape[2]):
             at = k + first + i
@@ -98,7 +98,7 @@ def _back(slopes: Float, x: Float2D, first: int, total: Float2D) -> None:
 
 
 BAND_COUNT = NODE_OFFSETS.size - 1
-"""Samples before a torque that share positions with it."""
+"""Number of preceding torques whose stencils share positions with that of a torque."""
 
 
 @public_value
@@ -135,7 +135,7 @@ def whiten(parts: Iterable[Float], factors: Float) -> Iterator[Float]:
 
 @jit
 def _solve_forward(factors: Float, begin: int, x: Float) -> None:
-    """Solve for the samples of x (5 + N, n, c) after the first five, which are solved, in place.
+    """Solve for the samples of x (5 + N, n, c) in place; the first five are solved already.
 
     The sixth sample is the one of index `begin` of the factors, shape (n, 6, ...).
     """
