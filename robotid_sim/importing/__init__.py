@@ -1,1 +1,1 @@
-"""Import: logs of machines in foreign forms, matched to the joints of a robot."""
+"""Import of machine logs in foreign file formats; columns are matched to the joints of a robot."""

@@ -1,7 +1,7 @@
-"""Conversion of columns in any units, of joints or motors, to channels of a log in SI units.
+"""Conversion of columns, of joints or motors and in any units, to channels of a log in SI units.
 
-Known springs and counterbalances add to the torque of a drive, by position; a formula in a map is
-parsed to a tree of a few kinds of nodes, which NumPy evaluates.
+The torque of known springs and counterbalances is added to that of the drives. A formula in a map
+is parsed to a syntax tree with a few kinds of nodes, which NumPy evaluates.
 """
 
 import ast
@@ -21,11 +21,11 @@ from robotid_sim.importing.units import SHARE_UNITS, UNITS, default_unit
 from robotid_sim.model.robot import Robot
 
 MAX_TURN_STEP = 0.02
-"""Largest step between two samples, in turns, that is not a wrapped position."""
+"""Largest plausible step between two samples [turns], apart from whole turns."""
 
 
 MAX_TURNS = 2
-"""Largest range of a position counter [turns]."""
+"""Largest jump of a position counter when it restarts [turns]."""
 
 
 class Channels(NamedTuple):
@@ -49,7 +49,7 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
     """
     position, torque = _transmission(mapping, robot)
     joints = [mapping.joints[name] for name in robot.joint_names]
-    side = np.array([joint.torque_sign for joint in joints], dtype=float)
+    torque_sign = np.array([joint.torque_sign for joint in joints], dtype=float)
     offset = np.array([joint.offset for joint in joints])
     direction = np.array([joint.sign for joint in joints], dtype=float)
     q, dq, measured, command, current = (
@@ -62,21 +62,21 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
     if current is None or (measured is not None and len(constants) < len(joints)):
         current = None
     else:
-        current, scale = current * side, np.array(constants) if constants else None
+        current, scale = current * torque_sign, np.array(constants) if constants else None
     if measured is None:
         assert current is not None, "`match` requires torques or currents"
         if scale is None and (mapping.coupling is not None or any(j.spring for j in joints)):
             raise OptionError("springs and coupled motors need torque_constant [N m/A] in the map")
         tau = current if scale is None else (current * scale) @ torque.T
     else:
-        tau = (measured * side) @ torque.T
+        tau = (measured * torque_sign) @ torque.T
     if mapping.coupling is not None:
         current = scale = None  # no joint has a torque constant
     return Channels(
         q=(q * direction) @ position.T + offset,
         dq=None if dq is None else (dq * direction) @ position.T,
         tau=tau,
-        tau_cmd=None if command is None else (command * side) @ torque.T,
+        tau_cmd=None if command is None else (command * torque_sign) @ torque.T,
         current=current,
         torque_constant=None if scale is None else scale * np.diag(torque),
     )
@@ -86,11 +86,11 @@ def _samples(recording: RawLog, mapping: ImportMap, robot: Robot, quantity: str)
     """Return the columns of a quantity in SI units; torques that are not recorded are zero."""
     kind = "torque" if quantity == "command" else quantity
     columns: list[Float1D] = []
-    some = any(mapping.joints[name].torque is not None for name in robot.joint_names)
+    has_torques = any(mapping.joints[name].torque is not None for name in robot.joint_names)
     for joint in robot.joints:
         joint_map = mapping.joints[joint.name]
         name = getattr(joint_map, quantity)
-        if name is None and quantity == "torque" and some:
+        if name is None and quantity == "torque" and has_torques:
             columns.append(np.zeros(recording.samples))
             continue
         if name is None:
@@ -106,9 +106,9 @@ def _samples(recording: RawLog, mapping: ImportMap, robot: Robot, quantity: str)
 def unwrap_positions(
     recording: RawLog, mapping: ImportMap, robot: Robot
 ) -> tuple[RawLog, list[str]]:
-    """Unwrap positions that jump by a turn where their counter restarts, and note which.
+    """Unwrap positions that jump by whole turns where a counter restarts; return notes on them.
 
-    A jump counts only if the step without the turn is of usual size.
+    A jump is unwrapped only if the step without the turns has a usual size.
     """
     columns, notes = dict(recording.columns), []
     for joint in (joint for joint in robot.joints if not joint.prismatic):
@@ -162,7 +162,7 @@ def _square(matrix: MatrixRows, name: str, robot: Robot) -> Float2D:
 
 
 MAX_LENGTH = 2000
-"""Longest formula [characters]; no formula has more nodes."""
+"""Maximum length of a formula [characters]; it also bounds the number of nodes."""
 
 MAX_DEPTH = 100
 """Maximum depth of a formula; a sum has one level per term."""
@@ -242,7 +242,7 @@ def add_spring_torques(
     r"""Add the torques of known springs to samples; return them with notes.
 
     Drive and spring move a joint together: :math:`\tau_m + \tau_s(q)` acts on bodies and friction.
-    Raises `OptionError` if an expression cannot be evaluated, or a table does not hold the
+    Raises `OptionError` if an expression cannot be evaluated, or a table does not cover the
     positions of the log.
     """
     springs = {
@@ -273,17 +273,17 @@ def add_spring_torques(
 def _torque(spring: Spring, q: Float2D, joint: int, name: str) -> Float1D:
     if isinstance(spring, str):
         variables = {"q": q[:, joint], **{f"q{k}": column for k, column in enumerate(q.T, start=1)}}
-        what = f"map: the spring {reprlib.repr(spring)} of {name}"
+        label = f"map: the spring {reprlib.repr(spring)} of {name}"
         try:
             torque = np.broadcast_to(evaluate_formula(spring, variables), len(q))
         except ValueError as error:
             raise OptionError(
-                f"{what} is not an expression of {', '.join(variables)}: {error}; write it with "
+                f"{label} is not an expression of {', '.join(variables)}: {error}; write it with "
                 f"numbers, "
                 f"+ - * / ** and {', '.join(FUNCTIONS)}, or give a table"
             ) from error
         if not np.isfinite(torque[np.isfinite(q).all(axis=1)]).all():
-            raise OptionError(f"{what} is not finite at positions of the log; give a table")
+            raise OptionError(f"{label} is not finite at positions of the log; give a table")
         return np.asarray(torque)
     at, torque = np.array(spring).T
     inside = q[np.isfinite(q[:, joint]), joint]

@@ -111,7 +111,7 @@ class ImportMap(ConfigSection):
     rate: float | None = Field(default=None, gt=0.0)
     """Sample rate [Hz], where no column has the time."""
     windows: tuple[tuple[float, float], ...] = ()
-    """Start and stop of the times to keep [s], as in the log that is written."""
+    """Start and stop of the times to import [s], on the time axis of the imported log."""
     period: float | None = Field(default=None, gt=0.0)
     """Period of the excitation [s]."""
     torque_time_offset: float | None = None

@@ -1,4 +1,4 @@
-"""A log of a machine from files in a foreign form: read, match, convert, resample."""
+"""Import of a machine log from files in a foreign format: read, match, convert, resample."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,10 +28,10 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
 MIN_SEGMENT_TIME = 2.5
-"""Shortest part between gaps that becomes a log [s], because filters need margins."""
+"""Minimum length of a part between gaps that becomes a log [s]; filters need margins."""
 
 STEP_COUNT_TOLERANCE = 1e-6
-"""Rounding of a count of steps."""
+"""Rounding error of a number of steps."""
 
 MIN_LONG_STEP = 0.015
 """Smallest step at which torques keep their own times [s]; see `bench/uneven_stamps.py`."""
@@ -100,7 +100,7 @@ def import_log(
     topic : str, optional
         Topic of a bag with several topics of joint states.
     segment : int, optional
-        Which part of a log with gaps, from 1; the longest one by default.
+        Number of the part of a log with gaps, from 1; by default the longest part.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def import_segments(
     mapping : ImportMap, optional
         Columns that their names do not identify.
     topic : str, optional
-        Of a bag.
+        Topic of a bag with several topics of joint states.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def import_segments(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Source:
-    """Samples of some files, complete, in order and matched to joints."""
+    """Complete samples of the files of one recording, in order of time and matched to joints."""
 
     files: tuple[Path, ...]
     robot: Robot
@@ -188,7 +188,7 @@ class _Source:
         return float(self.t[part.stop - 1] - self.t[part.start])
 
     def part(self, segment: int | None) -> Segment:
-        """Return the segment of a number, or the longest."""
+        """Return the segment with the number `segment`, or the longest if it is None."""
         parts, t = self.parts, self.t
         if segment is None:
             part = max(parts, key=self.seconds)
@@ -205,9 +205,9 @@ class _Source:
         return part
 
     def make_logs(self, segments: Sequence[Segment]) -> list[ImportedLog]:
-        """Return segments as logs of one step, each on a uniform grid."""
+        """Convert segments to logs on uniform grids with one common time step."""
         mapping = self.matched.mapping
-        # The step of the grid of the longest segment; None if all have one.
+        # Common step: that of the grid of the longest segment; None if all stamps are uniform.
         times, step, logs = [self.t[part.start : part.stop] for part in segments], None, []
         if any(not_uniform_after(each) is not None for each in times):
             grid = uniform_grid(max(times, key=np.ptp))

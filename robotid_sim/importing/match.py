@@ -35,7 +35,7 @@ NAME_REASON = "by joint name"
 MAP_REASON = "by the map"
 
 MAX_RANK = 10
-"""Rank of a time column that is not named as such."""
+"""Rank of a time column whose name does not contain time."""
 
 MAX_STEP = 0.5
 """Longest plausible step between samples [s]; a longer one is in ms, us or ns."""
@@ -43,7 +43,7 @@ MAX_STEP = 0.5
 _POSITION_STEMS = frozenset(
     {(), ("a",), ("j",), ("axis",), ("joint",), ("joints",), ("achse",), ("关节",)}
 )
-"""Stems of columns that are positions if no other name is."""
+"""Stems of columns that are positions if no other column names one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Match:
     mapping: ImportMap
     """Every column that is used, with its unit."""
     reasons: Mapping[str, str] = field(default_factory=dict)
-    """By quantity, how its columns were matched."""
+    """Explanation of the matched columns, by quantity."""
     notes: tuple[str, ...] = ()
     """Notes, such as on inferred units."""
 
@@ -378,7 +378,7 @@ def _are_degrees(
     units: Mapping[str, Mapping[str, str]],
     mapping: ImportMap,
 ) -> bool:
-    """Return whether velocities are far faster than the positions [rad] change."""
+    """Return whether velocities are far larger than the rate of the positions [rad]."""
     t = seconds(recording, mapping)
     distance = integral = 0.0
     for joint in joints:

@@ -23,7 +23,7 @@ from robotid_sim.section import percent
 PROFILE_FOLDER = Path(__file__).with_name("profiles")
 
 NO_PROFILE = "none"
-"""Name of a map without a profile."""
+"""Value of `profile` in a map that prevents the use of a profile."""
 
 
 class PublishedConstants(ConfigSection):
@@ -34,7 +34,7 @@ class PublishedConstants(ConfigSection):
     values: tuple[float, ...]
     """Torque per current of every joint [N m/A]."""
     std: float
-    """Relative standard deviation."""
+    """Relative standard deviation of the constants."""
     source: str
     """Publication."""
 
@@ -47,11 +47,11 @@ class Profile(ConfigSection):
     source: str
     """Source of the names."""
     time: str
-    """Pattern of the column of the stamps."""
+    """Pattern of the name of the column with time stamps."""
     time_unit: str | None = None
     """Unit of the stamps."""
     columns: dict[str, str]
-    """Pattern by quantity; its group is the number of the joint."""
+    """Pattern of column names by quantity; its group is the number of the joint."""
     units: dict[str, str] = Field(default_factory=dict)
     """Units by quantity."""
     notes: tuple[str, ...] = ()

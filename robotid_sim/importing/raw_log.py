@@ -23,7 +23,7 @@ from robotid_sim.importing.units import UNITS, unit_in, words_of
 from robotid_sim.representation import public_value
 
 MAX_EXACT_INTEGER = 2**53
-"""Largest integer such that floats represent it and all smaller ones exactly."""
+"""Maximum integer; floats represent it and all smaller integers exactly."""
 
 
 @public_value
@@ -32,11 +32,11 @@ class RawLog:
     """Columns of numbers of equal length; missing samples are NaN."""
 
     columns: Mapping[str, Float1D]
-    """Samples by the name that the file gives them, each of shape (N,)."""
+    """Samples by the name of the column in the file, each of shape (N,)."""
     notes: tuple[str, ...] = ()
     """Notes of the reader, one sentence each."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of `Log` that the file states."""
+    """Values of fields of `Log` that the file contains."""
     clocks: tuple[str, ...] = ()
     """Columns that are times in seconds, whatever their name."""
 
@@ -145,7 +145,7 @@ def join_stamps(recording: RawLog) -> RawLog:
 
 
 def _are_whole(column: Float1D, limit: float) -> bool:
-    """Tell whether a column holds whole numbers from zero to a limit."""
+    """Return whether a column has only whole numbers from zero to `limit`."""
     values = column[np.isfinite(column)]
     within = (values >= 0.0) & (values < limit) & (values == np.floor(values))
     return bool(values.size and within.all())
@@ -159,17 +159,17 @@ def _floats(array: NDArray[Any]) -> Float1D:
 
 
 MIN_CLOCK_TIME = 1e6
-"""Smallest first stamp of a clock that counts from an epoch [s]."""
+"""Minimum first stamp of a clock whose time counts from an epoch [s]."""
 
 MIN_SPLIT_STEPS = 5.0
 MIN_SPLIT_GAP = 0.05  # [s]
 """A gap splits a log if it is longer than both this number of median steps and this time."""
 
 STAMP_TOLERANCE = 0.1
-"""Largest difference of stamps of two files that count as the same, in median steps."""
+"""Maximum difference of equal stamps in two files, over the median step."""
 
 MIN_STEP_RATIO = 0.1
-"""Step below which a sample is a copy of the one before, in median steps."""
+"""Step, over the median step, below which a sample counts as a copy of the previous sample."""
 
 
 class Segment(NamedTuple):
@@ -269,7 +269,7 @@ def interpolate_spline(grid: Float1D, t: Float1D, x: Float2D) -> Float2D:
 
 
 def nearest_times(grid: Float1D, t: Float1D) -> Float1D:
-    """Return the nearest stamp of each time of a grid; the time itself if none is within a step."""
+    """Return the stamp nearest to each time of a grid, or the time itself if none is near."""
     k = np.searchsorted(t, grid).clip(1, t.size - 1)
     nearest = np.where(grid - t[k - 1] <= t[k] - grid, t[k - 1], t[k])
     return np.where(np.abs(nearest - grid) <= grid[1] - grid[0], nearest, grid)

@@ -1,4 +1,4 @@
-"""The reader of a file by its content, and readers of arrays: NPZ, MAT, HDF5, Parquet.
+"""Readers of log files of machines, chosen by content: NPZ, MAT, HDF5, Parquet, ROS bags.
 
 Joint states from ROS 1 and ROS 2 bags and MCAP files.
 """
@@ -115,7 +115,7 @@ DATASET_FILE = Path("meta/info.json")
 """File that identifies a folder as a dataset of LeRobot."""
 
 EPISODE_GAP = 10.0
-"""Time inserted between two episodes, whose stamps restart [s]."""
+"""Time inserted between two episodes [s], because the stamps of each start again."""
 
 
 def is_dataset(path: Path) -> bool:
@@ -232,7 +232,7 @@ JOINT_STATE_TYPE = "sensor_msgs/msg/JointState"
 DYNAMIC_JOINT_STATE_TYPE = "control_msgs/msg/DynamicJointState"
 
 STORAGE_SUFFIXES = (".db3", ".mcap")
-"""Suffixes of the files that a ROS 2 bag is stored in."""
+"""Suffixes of the storage files of a ROS 2 bag."""
 
 DATABASE_KINDS = ("table", "index")
 """Kinds of objects in the database of a bag."""
@@ -243,7 +243,7 @@ _MESSAGE_DEFINITIONS = {
     DYNAMIC_JOINT_STATE_TYPE: "std_msgs/Header header\nstring[] joint_names\n"
     "control_msgs/InterfaceValue[] interface_values\n",
 }
-"""Messages that ROS 2 itself does not define, for bags without definitions."""
+"""Definitions of messages that are not part of ROS 2, for bags that do not contain them."""
 
 Sample = dict[str, float]
 """Values of one message by ``<quantity>.<joint>``."""

@@ -24,7 +24,7 @@ from robotid_sim.representation import public_value
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadLog:
-    """A log, with notes on reading it."""
+    """A log that was read, with notes on the reading."""
 
     log: Log
     name: str
@@ -36,7 +36,7 @@ class ReadLog:
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Logs(Sequence[Log]):
-    """Logs of one robot, with notes on reading them and the unread rest of a long log."""
+    """Logs of one robot, with notes on the reading; of a long log only the head is in memory."""
 
     read: tuple[ReadLog, ...]
     long: LongLog | None = None

@@ -1,4 +1,4 @@
-"""Columns from text: usual delimiters, decimal commas, comment lines, units below names."""
+"""Reading of delimited text: delimiters, decimal commas, comment lines, units below names."""
 
 import csv
 import gzip
@@ -34,7 +34,7 @@ _DECIMAL_COMMA_PATTERN = re.compile(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", re.IGNORE
 
 
 class TextForm(NamedTuple):
-    """Format by which lines of a file are split into numbers."""
+    """Format of a text file: how a line is split into numbers."""
 
     delimiter: str | None
     decimal_comma: bool
@@ -92,7 +92,7 @@ def read_text(path: Path) -> RawLog:
 
 
 def _remove_duplicates(columns: list[tuple[str, Float1D]], notes: tuple[str, ...]) -> RawLog:
-    """Remove columns with duplicate names, except copies of one another."""
+    """Remove columns that share a name but differ in their numbers."""
     by_name: dict[str, list[Float1D]] = {}
     for name, column in columns:
         by_name.setdefault(name, []).append(column)

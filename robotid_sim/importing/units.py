@@ -33,7 +33,7 @@ SHARE_UNITS = frozenset({"%", "permille"})
 """Units of torque relative to the rated torque."""
 
 LENGTH_UNITS = frozenset({"m", "cm", "mm", "um", "m/s", "cm/s", "mm/s", "N", "kN"})
-"""Units of prismatic joints; others of UNITS, except time and current, are of revolute ones."""
+"""Units of prismatic joints; all other units except time and current are of revolute joints."""
 
 _UNIT_SPELLINGS = {
     **{"radian": "rad", "radians": "rad", "degree": "deg", "degrees": "deg", "°": "deg"},
@@ -85,7 +85,7 @@ def default_unit(quantity: str, *, prismatic: bool) -> str:
 
 
 def unit_in(text: str, quantity: str) -> str | None:
-    """Return the unit of a quantity that a text such as ``Nm`` or ``Degrees`` spells, if any."""
+    """Return the unit that a text such as ``Nm`` or ``Degrees`` names; None if there is none."""
     plain = _SEPARATOR_PATTERN.sub("", text).lower()
     plain = _SEPARATOR_PATTERN.sub("", _UNIT_SPELLINGS.get(plain, plain)).lower()
     spelled = {_SEPARATOR_PATTERN.sub("", unit).lower(): unit for unit in UNITS[quantity]}
@@ -157,7 +157,7 @@ PREFERRED_WORDS = frozenset("actual act ist measured meas joint joints j state s
 _ORDINARY_WORDS = frozenset(
     (*_QUANTITY_BY_WORD, *_COMMAND_WORDS, *_UNUSED_WORDS, *PREFERRED_WORDS, *_TIME_WORDS)
 ) | {"axis", "raw", "filtered"}
-"""Words in brackets that are no unit."""
+"""Words that are not a unit, also if they are in brackets."""
 
 _BRACKET_PATTERN = re.compile(r"[\[(]([^\])]*)[\])]")
 _WORD_PATTERN = re.compile(r"[^\W\d_]+|\d+")
