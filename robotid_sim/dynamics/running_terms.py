@@ -1,4 +1,4 @@
-"""Torques of joint terms during a motion, state by state, for plants and controllers.
+"""Torques of joint terms computed state by state, for plants and controllers.
 
 They equal the torques of `robotid_sim.dynamics.term_torques`, which needs a whole motion.
 """
@@ -104,7 +104,7 @@ class RunningTerms:
         return bool(self._single_joint_terms or self._coupled or self._tables)
 
     def reset(self) -> None:
-        """Reset, with Coulomb friction that has not built up."""
+        """Reset to the state before a motion, in which no presliding friction has built up."""
         self._previous_q, self._z = None, {}
 
     def __call__(

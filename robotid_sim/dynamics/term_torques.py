@@ -53,11 +53,11 @@ class TermStates(NamedTuple):
     eps: Float1D
     """Velocity of the smooth sign, shape (n,)."""
     turn: Float1D
-    """Radians per unit of position, shape (n,): a stroke of 1 m counts as a turn."""
+    """Angle per unit of position [rad], shape (n,): a stroke of 1 m counts as a turn."""
     in_order: bool
     """Whether the samples are consecutive samples of one motion."""
     t: Float1D | None = None
-    """Time [s], shape (N,), where it is known."""
+    """Time [s], shape (N,); None if unknown."""
 
     @classmethod
     def from_motion(
@@ -86,7 +86,7 @@ class TermStates(NamedTuple):
 
 
 def balance_torque(values: Sequence[float], q: Float1D) -> Float1D:
-    """Return the torque of a drive against a counterbalance with a table [N m], shape as `q`."""
+    """Return the drive torque against a counterbalance with the table `values` [N m], as `q`."""
     return -np.interp(q, values[::2], values[1::2])
 
 

@@ -1,4 +1,4 @@
-r"""Base parameters as the literature groups them.
+r"""Base parameters in the groupings of the literature.
 
 Gautier and Khalil regroup the parameters of link j onto link j - 1 by rule [1]_ [2]_. With the
 joint axis along z, a revolute joint eliminates YYj, MZj and Mj: XXj, XYj, XZj, YZj, ZZj, MXj, MYj
@@ -95,7 +95,7 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
 
 
 def _order_symbols(joint: Joint) -> tuple[str, ...]:
-    """Return the inertial symbols of the link beyond a joint, the preferred ones first.
+    """Return the symbols of the inertial parameters of a link, the preferred leads first.
 
     Of the first moments, the one nearest to the axis comes last, as MZ in [1]. Of the moments of
     inertia, that about the axis comes first; of the two others, the later one is dependent, as YY.
@@ -133,7 +133,7 @@ def _find_independent(columns: Float2D, tolerance: float) -> Int1D:
 def _outside(columns: Float2D, k: int) -> Float2D:
     """Remove the parts of columns along column k."""
     direction = columns[:, k] / np.linalg.norm(columns[:, k])
-    # Twice, because rounding would leave parts of the size to be judged.
+    # Twice, because rounding errors of one pass reach the tolerance.
     for _ in range(2):
         columns = columns - np.outer(direction, direction @ columns)
     columns[:, k] = 0.0

@@ -68,7 +68,7 @@ def _body_wrenches(robot: Robot, R: Float, origin: Float, dq: Float, ddq: Float)
 
 
 def _columns(w: Float, dw: Float, a: Float) -> Float:
-    """Return force and moment of a body by unit parameters, shape (N, 6, 10)."""
+    """Return force and moment of a body per unit of each parameter, shape (N, 6, 10)."""
     zeros = np.zeros_like(a)
     columns = [np.hstack([a, zeros])]
     for unit in _UNIT_VECTORS:

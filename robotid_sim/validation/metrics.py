@@ -10,7 +10,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.docstrings import document_attributes
 
 SETTLING_SHARE = 0.02
-"""Largest error of a settled response, as a share of the step."""
+"""Maximum error of a settled response, over the size of the step."""
 
 CHATTERING_FREQUENCY = 50.0
 """Frequency above which torque changes count as chattering [Hz]."""
@@ -18,7 +18,7 @@ CHATTERING_FREQUENCY = 50.0
 Share = Annotated[
     float, AfterValidator(lambda percent: percent / 100.0), PlainSerializer(lambda x: 100.0 * x)
 ]
-"""Share; in JSON in percent."""
+"""Share from 0 to 1, written to JSON in percent."""
 
 
 @document_attributes
