@@ -21,7 +21,9 @@ TUNING_CONSTANTS = {"huber": 1.345, "student": 4.0}
 """Corner of Huber's loss, with 95 % efficiency for Gaussian noise, and the degrees of freedom of
 Student's distribution."""
 
-MAX_ITERATIONS = 100
+MAX_ITERATIONS, MAX_WHOLE_STEPS = 100, 30
+"""Iterations, and those with whole steps; later ones take half, because whole steps may alternate
+between two sets of outliers."""
 
 STEP_TOLERANCE = 1e-3
 """Maximum change of a parameter at convergence, in its standard deviations."""
@@ -83,7 +85,8 @@ class RobustLeastSquares(Estimator):
                 message = f"the parameters have not converged after {MAX_ITERATIONS} iterations"
                 return replace(fitted, success=False, message=message, **labels)
             iterations += 1
-            pseudo = self._pseudo_torques(problem, fitted.beta)
+            target = self._pseudo_torques(problem, fitted.beta)
+            pseudo = target if iterations <= MAX_WHOLE_STEPS else 0.5 * (pseudo + target)
             previous, fitted = fitted, wls.fit(replace(problem, y=pseudo), rng)
             if (
                 fitted.success
