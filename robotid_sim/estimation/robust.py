@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation.block_sandwich import check_block
@@ -21,9 +21,12 @@ TUNING_CONSTANTS = {"huber": 1.345, "student": 4.0}
 """Corner of Huber's loss, with 95 % efficiency for Gaussian noise, and the degrees of freedom of
 Student's distribution."""
 
-MAX_ITERATIONS, MAX_WHOLE_STEPS = 100, 30
-"""Iterations, and those with whole steps; later ones take half, because whole steps may alternate
-between two sets of outliers."""
+MAX_ITERATIONS, MAX_FREE_ITERATIONS = 100, 30
+"""Iterations, and those in which the scale is estimated. Scale and slope jump with the set of
+outliers, so that the parameters may alternate; with both constant the equations are smooth."""
+
+DAMPING = 0.75
+"""Share of the previous pseudo-torques that is kept in iterations with constant scale."""
 
 STEP_TOLERANCE = 1e-3
 """Maximum change of a parameter at convergence, in its standard deviations."""
@@ -85,8 +88,14 @@ class RobustLeastSquares(Estimator):
                 message = f"the parameters have not converged after {MAX_ITERATIONS} iterations"
                 return replace(fitted, success=False, message=message, **labels)
             iterations += 1
-            target = self._pseudo_torques(problem, fitted.beta)
-            pseudo = target if iterations <= MAX_WHOLE_STEPS else 0.5 * (pseudo + target)
+            residual = problem.unstack_rows(problem.y - problem.W @ fitted.beta)
+            is_free = iterations <= MAX_FREE_ITERATIONS
+            if is_free:
+                sigma = self._scale(residual, len(fitted.beta))
+                slope = self._score(residual / sigma)[1].mean(axis=0)
+            steps = sigma * self._score(residual / sigma)[0] / np.maximum(slope, MIN_SLOPE)
+            target = problem.W @ fitted.beta + steps.ravel()
+            pseudo = target if is_free else DAMPING * pseudo + (1.0 - DAMPING) * target
             previous, fitted = fitted, wls.fit(replace(problem, y=pseudo), rng)
             if (
                 fitted.success
@@ -102,19 +111,16 @@ class RobustLeastSquares(Estimator):
             seconds=time.perf_counter() - began,
         )
 
-    def _pseudo_torques(self, problem: LinearProblem, beta: Float1D) -> Float1D:
-        """Compute the torques of the next least-squares fit, shape (N n,)."""
-        model = problem.W @ beta
-        residual = problem.unstack_rows(problem.y - model)
-        freedom_share = 1.0 - len(beta) / len(problem.y)
-        sigma = MAD_TO_STD * np.median(np.abs(residual), axis=0) / np.sqrt(freedom_share)
-        sigma = np.maximum(sigma, max(1e-9 * sigma.max(), MIN_NOISE))
-        u = residual / sigma
+    def _scale(self, residual: Float2D, parameter_count: int) -> Float1D:
+        """Estimate the robust scale of the residuals (N, n) of every joint, shape (n,)."""
+        sigma = MAD_TO_STD * np.median(np.abs(residual), axis=0)
+        sigma /= np.sqrt(1.0 - parameter_count / residual.size)
+        return np.asarray(np.maximum(sigma, max(1e-9 * sigma.max(), MIN_NOISE)))
+
+    def _score(self, u: Float2D) -> tuple[Float2D, Float2D]:
+        """Return the score of residuals over their scale, and its slope."""
         c = TUNING_CONSTANTS[self.loss] if self.tuning is None else self.tuning
         if self.loss == "huber":
-            score, slope = np.clip(u, -c, c), (np.abs(u) < c).astype(float)
-        else:
-            denominator = c + u**2
-            score, slope = (c + 1.0) * u / denominator, (c + 1.0) * (c - u**2) / denominator**2
-        steps = sigma * score / np.maximum(slope.mean(axis=0), MIN_SLOPE)
-        return np.asarray(model + steps.ravel())
+            return np.clip(u, -c, c), (np.abs(u) < c).astype(float)
+        denominator = c + u**2
+        return (c + 1.0) * u / denominator, (c + 1.0) * (c - u**2) / denominator**2

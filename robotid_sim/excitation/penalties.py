@@ -52,7 +52,7 @@ EXCESS_TOLERANCE = 0.02
 POLISH_ITERATIONS = 200
 """Iterations of a start per round that continues from a feasible motion."""
 
-SCREENING_ITERATIONS = 40
+SCREENING_ITERATIONS = 50
 """Iterations of a start per draw that is screened."""
 
 STEPS_PER_POINT = 10

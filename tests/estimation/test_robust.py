@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.robust import RobustLeastSquares
+from robotid_sim.model.catalog import load_robot
 
 SEEDS = range(30)
 
@@ -93,3 +97,17 @@ def test_far_off_rows_move_students_estimate_less_and_less(data):
 def test_options_that_cannot_be_are_refused(options, said):
     with pytest.raises(OptionError, match=said):
         RobustLeastSquares(**options)
+
+
+@pytest.mark.parametrize("seed", [0, 18, 38])
+def test_a_fit_that_alternates_between_two_sets_of_outliers_settles(seed):
+    """Without constant scales these three of 80 problems never end."""
+    robot, rng, count = load_robot("twolink"), np.random.default_rng(seed), 20
+    basis = base_parameters(robot)
+    q, dq = rng.uniform(-2.0, 2.0, (count, 2)), rng.normal(size=(count, 2))
+    ddq = 3.0 * rng.normal(size=(count, 2))
+    W = torque_regressor(robot, q, dq, ddq, basis.columns).reshape(2 * count, -1)
+    noise = 0.3 * rng.standard_t(1.2, 2 * count)
+    y = W @ basis.project(robot.parameters()) + noise
+    estimate = RobustLeastSquares().fit(LinearProblem(W, y, basis, robot.joint_names, 0.01))
+    assert estimate.success, estimate.message

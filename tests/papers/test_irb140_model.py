@@ -112,8 +112,8 @@ def test_torques_show_fifteen_directions_of_the_27_parameters() -> None:
 
 
 def test_the_cad_step_shares_the_mass_by_volume() -> None:
-    found = compute_cad_properties()
-    masses = found["links"][:, 0]
-    assert masses == pytest.approx(1e-3 * found["density"] * found["volumes"], rel=1e-12)
+    properties = compute_cad_properties()
+    masses = properties["links"][:, 0]
+    assert masses == pytest.approx(1e-3 * properties["density"] * properties["volumes"], rel=1e-12)
     assert masses.tolist() == sorted(masses, reverse=True)
     assert masses.sum() < 98.0
