@@ -25,7 +25,7 @@ MAX_ITERATIONS, MAX_FREE_ITERATIONS = 100, 30
 """Iterations, and those in which the scale is estimated. Scale and slope jump with the set of
 outliers, so that the parameters may alternate; with both constant the equations are smooth."""
 
-DAMPING = 0.75
+DAMPING_SHARE = 0.75
 """Share of the previous pseudo-torques that is kept in iterations with constant scale."""
 
 STEP_TOLERANCE = 1e-3
@@ -95,7 +95,7 @@ class RobustLeastSquares(Estimator):
                 slope = self._score(residual / sigma)[1].mean(axis=0)
             steps = sigma * self._score(residual / sigma)[0] / np.maximum(slope, MIN_SLOPE)
             target = problem.W @ fitted.beta + steps.ravel()
-            pseudo = target if is_free else DAMPING * pseudo + (1.0 - DAMPING) * target
+            pseudo = target if is_free else DAMPING_SHARE * pseudo + (1.0 - DAMPING_SHARE) * target
             previous, fitted = fitted, wls.fit(replace(problem, y=pseudo), rng)
             if (
                 fitted.success
